@@ -1,0 +1,100 @@
+"""The error tree. Every error has a stable code, a place where it can be known, and its facts as attributes.
+
+    MixtureError
+    ├── UnitError        a quantity can not be read ("2e12T"), or has the wrong unit
+    ├── SpecError        a spec file can not be read, or does not say something a run can be made from
+    ├── CatalogError     a catalog table can not be read, or a condition on it is not allowed
+    ├── PlanError        a plan has errors that the spec does not accept
+    ├── LockError        a lock file is damaged, of another format, or no longer what spec and catalog give
+    ├── ScheduleError    a question outside of a schedule: a position past its end, a domain it does not know
+    ├── StoreError       a token store is incomplete, damaged, or not the one that a lock names
+    ├── IngestError      sources can not be made into a store
+    └── StreamError      a stream can not be opened, or can not go on from a saved state
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something stands: a file, its line and column (from 1), and the path of keys inside it."""
+
+    file: str | None = None
+    line: int | None = None
+    column: int | None = None
+    path: str = ""
+
+    def __str__(self) -> str:
+        where = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
+        return where or self.path
+
+
+class MixtureError(Exception):
+    """What every error of this library is.
+
+    code:   a stable word for programs, such as ``unknown-domain``
+    place:  where the cause stands, or None
+    hint:   what would be right, or None
+    facts:  the figures and names that the message is made of
+    """
+
+    def __init__(
+        self, message: str, *, code: str, place: Place | None = None, hint: str | None = None, **facts: object
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+        self.place = place
+        self.hint = hint
+        self.facts = facts
+
+    def __str__(self) -> str:
+        where = str(self.place) if self.place is not None else ""
+        text = f"{where}: {self.message}" if where else self.message
+        return f"{text} ({self.hint})" if self.hint else text
+
+
+class UnitError(MixtureError):
+    """A quantity can not be read, or has a unit that does not fit."""
+
+
+class SpecError(MixtureError):
+    """A spec file can not be read, or does not say something a run can be made from."""
+
+
+class CatalogError(MixtureError):
+    """A catalog table can not be read, or a condition on it is not allowed."""
+
+
+class PlanError(MixtureError):
+    """A plan has errors that the spec does not accept."""
+
+
+class LockError(MixtureError):
+    """A lock file is damaged, of another format, or no longer what spec and catalog give."""
+
+
+class ScheduleError(MixtureError):
+    """A question outside of a schedule, or fields that do not make one."""
+
+
+class StoreError(MixtureError):
+    """A token store is incomplete, damaged, or not the one that a lock names."""
+
+
+class IngestError(MixtureError):
+    """Sources can not be made into a store."""
+
+
+class StreamError(MixtureError):
+    """A stream can not be opened, or can not go on from a saved state."""
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """A hint that names the known word nearest to this one: ``did you mean 'code'?``; None where nothing is near."""
+    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f"did you mean '{close[0]}'?" if close else None
