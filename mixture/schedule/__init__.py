@@ -1,0 +1,7 @@
+"""The schedule: pure integers over NumPy arrays, from a position to (domain, sequence) and back. Knows no files."""
+
+from mixture.schedule.apportion import WHOLE, apportion
+from mixture.schedule.fields import MAX_SEQUENCES, Batch, Domain, ScheduleData, Segment
+from mixture.schedule.history import history
+
+__all__ = ["MAX_SEQUENCES", "WHOLE", "Batch", "Domain", "ScheduleData", "Segment", "apportion", "history"]

@@ -1,0 +1,149 @@
+"""The fields that fix a run's order (schedule format 1), and the check that they make a schedule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+from mixture.errors import Place, ScheduleError
+from mixture.schedule.apportion import WHOLE
+
+MAX_SEQUENCES = 1 << 49
+"""Sequences of a run, text left out included. Up to here one float estimate and one repair divide exactly."""
+MAX_TOKENS = (1 << 63) - 1
+MAX_BATCH = 1 << 31
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """A domain's name and tokens; `pool_tokens` keeps it to a part of them, None to the whole."""
+
+    name: str
+    tokens: int
+    pool_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Steps with one sequence length and one set of weights (one integer a domain, summing to 10**15).
+
+    `skip` sequences before it are left out; only where length and weights are those of the segment before.
+    """
+
+    first_step: int
+    steps: int
+    sequence_length: int
+    weights: tuple[int, ...]
+    skip: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """From `first_step` on a step has `sequences`, and `mix_steps` steps are mixed together."""
+
+    first_step: int
+    sequences: int
+    mix_steps: int
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleData:
+    """All that decides what a run reads. `block_tokens` is a multiple of every sequence length."""
+
+    seed: int
+    block_tokens: int
+    window_blocks: int
+    domains: tuple[Domain, ...]
+    segments: tuple[Segment, ...]
+    batches: tuple[Batch, ...]
+
+    @property
+    def steps(self) -> int:
+        """Steps of the whole run."""
+        return self.segments[-1].first_step + self.segments[-1].steps
+
+
+def _refuse(path: str, message: str, **facts: object) -> ScheduleError:
+    return ScheduleError(f"{path}: {message}", code="schedule-invalid", place=Place(path=path), **facts)
+
+
+def check_fields(data: ScheduleData) -> None:
+    """Raise ScheduleError (code `schedule-invalid`) where the fields do not make a canonical schedule."""
+    if not 0 <= data.seed < 1 << 63:
+        raise _refuse("seed", f"{data.seed} is not between 0 and 2^63 - 1")
+    if data.block_tokens < 1 or data.window_blocks < 1:
+        raise _refuse("block_tokens", "block_tokens and window_blocks must be at least 1")
+    if not data.domains or not data.segments or not data.batches:
+        raise _refuse("domains", "a schedule needs at least one domain, one segment and one batch")
+    _check_domains(data)
+    _check_segments(data)
+    _check_batches(data)
+
+
+def _check_domains(data: ScheduleData) -> None:
+    names = [domain.name for domain in data.domains]
+    if len(set(names)) < len(names):
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        raise _refuse("domains", f"domain {twice!r} stands there twice", name=twice)
+    for i, domain in enumerate(data.domains):
+        path = f"domains[{i}]"
+        if not 0 <= domain.tokens <= MAX_TOKENS:
+            raise _refuse(path, f"{domain.tokens} tokens are not between 0 and 2^63 - 1", name=domain.name)
+        if domain.pool_tokens is None:
+            continue
+        whole_blocks = domain.tokens // data.block_tokens * data.block_tokens
+        most = whole_blocks or domain.tokens
+        if not 0 < domain.pool_tokens <= most or domain.pool_tokens == domain.tokens:
+            raise _refuse(
+                path,
+                f"a pool of {domain.pool_tokens} tokens is not a part of the {most} that whole blocks hold",
+                name=domain.name,
+            )
+
+
+def _check_segments(data: ScheduleData) -> None:
+    first = data.segments[0]
+    if first.first_step != 0 or first.skip != 0:
+        raise _refuse("segments[0]", "the first segment begins at step 0 and leaves nothing out")
+    for i, segment in enumerate(data.segments):
+        path = f"segments[{i}]"
+        if segment.steps < 1 or segment.sequence_length < 1 or segment.skip < 0:
+            raise _refuse(path, "steps and sequence_length must be at least 1, skip at least 0")
+        if data.block_tokens % segment.sequence_length:
+            raise _refuse(
+                path, f"a length of {segment.sequence_length} does not divide blocks of {data.block_tokens} tokens"
+            )
+        if len(segment.weights) != len(data.domains):
+            raise _refuse(path, f"{len(segment.weights)} weights for {len(data.domains)} domains")
+        if min(segment.weights) < 0 or sum(segment.weights) != WHOLE:
+            raise _refuse(path, f"weights must be at least 0 and sum to 10^15, not {sum(segment.weights)}")
+    for i, (a, b) in enumerate(pairwise(data.segments), start=1):
+        path = f"segments[{i}]"
+        if b.first_step != a.first_step + a.steps:
+            raise _refuse(path, f"begins at step {b.first_step}, the one before ends at {a.first_step + a.steps}")
+        same = (a.sequence_length, a.weights) == (b.sequence_length, b.weights)
+        if same and b.skip == 0:
+            raise _refuse(path, "has the length and weights of the one before: they are one segment")
+        if not same and b.skip > 0:
+            raise _refuse(path, "leaves text out, but its length or weights are not those of the one before")
+
+
+def _check_batches(data: ScheduleData) -> None:
+    if data.batches[0].first_step != 0:
+        raise _refuse("batches[0]", "the first batch begins at step 0")
+    for i, batch in enumerate(data.batches):
+        if not 1 <= batch.sequences <= MAX_BATCH or batch.mix_steps < 1:
+            raise _refuse(f"batches[{i}]", "sequences must be 1 to 2^31 and mix_steps at least 1")
+        if batch.mix_steps > 1 and batch.sequences * batch.mix_steps > MAX_BATCH:
+            raise _refuse(f"batches[{i}]", "more than 2^31 sequences would be mixed together")
+    for i, (a, b) in enumerate(pairwise(data.batches), start=1):
+        if b.first_step <= a.first_step:
+            raise _refuse(f"batches[{i}]", f"begins at step {b.first_step}, not after {a.first_step}")
+        if (a.sequences, a.mix_steps) == (b.sequences, b.mix_steps):
+            raise _refuse(f"batches[{i}]", "is the same as the one before")
+    if data.batches[-1].first_step >= data.steps:
+        raise _refuse(f"batches[{len(data.batches) - 1}]", f"begins at or after the end, step {data.steps}")
+    ends = [batch.first_step for batch in data.batches[1:]] + [data.steps]
+    total = sum((end - batch.first_step) * batch.sequences for batch, end in zip(data.batches, ends, strict=True))
+    if total + sum(segment.skip for segment in data.segments) > MAX_SEQUENCES:
+        raise _refuse("batches", f"{total} sequences are more than 2^49")
