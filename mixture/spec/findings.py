@@ -1,0 +1,27 @@
+"""The codes of what a plan can find, as a spec's `accept` may name them. Plans make the findings."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class FindingCode(StrEnum):
+    """The stable code of a finding."""
+
+    BUDGET_MISMATCH = "budget-mismatch"
+    OVER_EPOCHS = "over-epochs"
+    DOMAIN_EMPTY = "domain-empty"
+    DOMAIN_TOO_SMALL = "domain-too-small"
+    PHASE_VANISHED = "phase-vanished"
+    TOKENIZER_DIFFERS = "tokenizer-differs"
+    CATALOG_CHANGED = "catalog-changed"
+    BATCH_NOT_DIVISIBLE = "batch-not-divisible"
+    DRAWS_NOTHING = "draws-nothing"
+    DOMAIN_UNUSED = "domain-unused"
+    DOMAIN_MISSING_IN_PHASE = "domain-missing-in-phase"
+    NAMES_ALIKE = "names-alike"
+    BOUNDARY_ROUNDED = "boundary-rounded"
+    WEIGHTS_SCALED = "weights-scaled"
+    TOKENS_SKIPPED = "tokens-skipped"
+    ZERO_WEIGHT = "zero-weight"
+    LONGEST_CONTEXT = "longest-context"

@@ -1,0 +1,169 @@
+"""What a spec says, read and checked by itself: exact numbers, resolved paths. No catalog has been looked at yet."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from fractions import Fraction
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, PrivateAttr
+
+from mixture.errors import Place
+from mixture.spec.findings import FindingCode
+from mixture.units import Unit
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class CatalogSource(_Model):
+    """The table of all domains, or a store's folder, and the column that names the domains."""
+
+    path: Path
+    domain: str = "domain"
+
+
+class BatchSize(_Model):
+    """The size of one step."""
+
+    amount: int
+    unit: Literal[Unit.SEQUENCES, Unit.TOKENS]
+
+
+class Budget(_Model):
+    """The length of the run. At least one is set; where both are, steps decide."""
+
+    steps: int | None = None
+    tokens: int | None = None
+
+
+class Shuffle(_Model):
+    """The size of a block in tokens and of a window in blocks; None takes the plan's default."""
+
+    block_tokens: int | None = None
+    window_blocks: int | None = None
+
+
+class Form(StrEnum):
+    """How a phase's extent is given: the first three are its length, the last is where it ends."""
+
+    SHARE = "share"
+    TOKENS = "tokens"
+    STEPS = "steps"
+    UNTIL = "until"
+
+
+class Extent(_Model):
+    """A phase's length, or its end counted from the start of the run.
+
+    amount is a Fraction of the budget (80% is 4/5) where the unit is PERCENT, else a whole number of tokens or steps.
+    """
+
+    form: Form
+    amount: Fraction | int
+    unit: Literal[Unit.PERCENT, Unit.TOKENS, Unit.STEPS]
+
+
+class ShareMap(_Model):
+    """Token shares by domain, in the order written. They sum to exactly 1: written_sum has been divided out."""
+
+    shares: dict[str, Fraction]
+    written_sum: Fraction = Fraction(1)
+
+
+class TokenMap(_Model):
+    """Token amounts by domain, in the order written; at least one is above 0."""
+
+    tokens: dict[str, int]
+
+
+class TableColumn(_Model):
+    """A column of a table as weights, and the column that names the domains."""
+
+    path: Path
+    column: str
+    domain: str = "domain"
+
+
+class Rule(StrEnum):
+    """Weights made from the catalog's tokens, or none of it."""
+
+    PROPORTIONAL = "proportional"
+    UNIFORM = "uniform"
+
+
+GroupRule = ShareMap | TokenMap | TableColumn | Rule
+
+
+class WhereGroup(_Model):
+    """The domains that a condition on the catalog selects; exactly one of share and tokens is set."""
+
+    where: str
+    share: Fraction | None = None
+    tokens: int | None = None
+    within: GroupRule
+
+
+class ReplayGroup(_Model):
+    """An earlier phase's weights again; exactly one of share and tokens is set."""
+
+    replay: str
+    share: Fraction | None = None
+    tokens: int | None = None
+
+
+class Groups(_Model):
+    """Weights as a sum of groups: all have shares, which sum to exactly 1 (written_sum divided out), or all tokens."""
+
+    groups: tuple[WhereGroup | ReplayGroup, ...]
+    written_sum: Fraction = Fraction(1)
+
+
+Weights = GroupRule | Groups
+
+
+class Phase(_Model):
+    """A stretch of the run. What is None comes from the spec, or, for the last phase's extent, is the rest."""
+
+    phase: str
+    extent: Extent | None = None
+    weights: Weights
+    sequence_length: int | None = None
+    batch: BatchSize | None = None
+    mix_steps: int | None = None
+
+
+class Spec(_Model):
+    """A mixture spec. Its paths are resolved against the folder that it lies in.
+
+    place(path) says where a key stands in the file.
+    """
+
+    path: Path
+    mixture: str
+    catalog: CatalogSource
+    tokenizer: str | None = None
+    seed: int = 0
+    sequence_length: int
+    batch: BatchSize
+    budget: Budget
+    max_epochs: Fraction | None = None
+    shuffle: Shuffle = Shuffle()
+    accept: tuple[FindingCode, ...] = ()
+    phases: tuple[Phase, ...]
+    _places: dict[str, Place] = PrivateAttr(default_factory=dict)
+
+    def place(self, path: str) -> Place:
+        """The place of a key, such as ``phases[1].weights.web``; where it is not written, of what would hold it.
+
+        Paths are made by `key_path`: a name that is not a plain word stands quoted, ``weights["a.b"]``.
+        """
+        holder = path
+        while holder and holder not in self._places:
+            holder = holder[: max(holder.rfind("."), holder.rfind("["), 0)]
+        known = self._places.get(holder)
+        if known is None:
+            return Place(file=str(self.path), path=path)
+        return Place(file=known.file, line=known.line, column=known.column, path=path)
