@@ -138,13 +138,15 @@ class FeistelKeys:
 class Permutation:
     """A keyed bijection of 0..n-1, one index at a time: ``p(i)`` and ``p.inverse(j)``."""
 
-    __slots__ = ("_inverse", "_table", "a", "b", "keys", "n")
+    __slots__ = ("_inverse", "_key", "_table", "a", "b", "keys", "n")
 
     def __init__(self, n: int, key: int) -> None:
         assert n > 0
-        self.n = n
+        self.n, self._key = n, key
         if n <= SORTED_LIMIT:
-            self._table: npt.NDArray[np.uint16] | None = sorted_tables(n, np.array([key], np.uint64))[0].astype(np.uint16)
+            self._table: npt.NDArray[np.uint16] | None = sorted_tables(n, np.array([key], np.uint64))[0].astype(
+                np.uint16
+            )
             self._inverse: npt.NDArray[np.intp] | None = None
             return
         self._table = None
@@ -157,11 +159,6 @@ class Permutation:
         """Bytes its tables take."""
         tables = (self._table, self._inverse)
         return 256 + sum(t.nbytes for t in tables if t is not None) if self.n <= SORTED_LIMIT else 512
-
-    @property
-    def table(self) -> npt.NDArray[np.uint16] | None:
-        """perm(0..n-1), uint16 [n], for n up to 16,384; None above."""
-        return self._table
 
     def __call__(self, i: int) -> int:
         assert 0 <= i < self.n
@@ -177,6 +174,13 @@ class Permutation:
             i = high * self.a + low
             if i < self.n:
                 return i
+
+    def many(self, indices: I64) -> I64:
+        """Permuted indices, int64, of int64 indices of any shape."""
+        if self._table is not None:
+            return self._table[indices].astype(np.int64)
+        one = FeistelKeys(np.array([self.n], np.int64), np.array([self._key], np.uint64))
+        return one(indices.reshape(1, -1)).reshape(indices.shape)
 
     def inverse(self, j: int) -> int:
         assert 0 <= j < self.n

@@ -1,0 +1,46 @@
+"""A cache that is bounded in bytes, least recently used first out."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Generic, Protocol, TypeVar
+
+
+class Sized(Protocol):
+    """What can say how many bytes it takes."""
+
+    @property
+    def nbytes(self) -> int: ...
+
+
+T = TypeVar("T", bound=Sized)
+
+
+class ByteCache(Generic[T]):
+    """At most `max_bytes` of values, and always the newest one."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self.max_bytes = max_bytes
+        self._bytes = 0
+        self._values: OrderedDict[Hashable, T] = OrderedDict()
+
+    def get(self, key: Hashable) -> T | None:
+        value = self._values.get(key)
+        if value is not None:
+            self._values.move_to_end(key)
+        return value
+
+    def put(self, key: Hashable, value: T) -> T:
+        old = self._values.pop(key, None)
+        if old is not None:
+            self._bytes -= old.nbytes
+        self._values[key] = value
+        self._bytes += value.nbytes
+        while self._bytes > self.max_bytes and len(self._values) > 1:
+            self._bytes -= self._values.popitem(last=False)[1].nbytes
+        return value
+
+    def get_or_make(self, key: Hashable, make: Callable[[], T]) -> T:
+        value = self.get(key)
+        return self.put(key, make()) if value is None else value

@@ -1,0 +1,385 @@
+"""The schedule that a lock's fields define: positions to rows, tokens to positions, counts, handoffs, history."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields
+
+import numpy as np
+import numpy.typing as npt
+
+from mixture.errors import ScheduleError, nearest
+from mixture.schedule.fields import ScheduleData, check_fields
+from mixture.schedule.history import history
+from mixture.schedule.order import DomainOrder, Permutations
+from mixture.schedule.permute import I64, key64
+from mixture.schedule.stretch import Runs, Stretch
+from mixture.schedule.tree import Tree
+from mixture.schedule.windows import Windows
+
+CHUNK_ROWS = 1 << 19
+"""Rows that are made at once: large enough that a call's fixed cost is small, small enough to stay near the processor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What stands at positions, one element a position.
+
+    position: int64, from 0 over the run     domain: int32, an index into the schedule's domains
+    draw:     int64, a place in the domain's endless order     epoch: int64, full passes before it
+    sequence: int64, the number of the sequence in storage     tokens: int64, its length
+    """
+
+    position: I64
+    domain: npt.NDArray[np.int32]
+    draw: I64
+    epoch: I64
+    sequence: I64
+    tokens: I64
+
+    @property
+    def first_token(self) -> I64:
+        """Where each sequence begins in its domain: int64."""
+        return self.sequence * self.tokens
+
+    def __len__(self) -> int:
+        return int(self.position.size)
+
+    @classmethod
+    def join(cls, parts: list[Rows]) -> Rows:
+        """The rows of all parts, one after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        if not parts:
+            none = np.empty(0, dtype=np.int64)
+            return cls(none, none.astype(np.int32), none, none, none, none)
+        return cls(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(cls)))
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentHandoff:
+    """Tokens that each domain leaves unread where a segment begins: at a change of length, or a skip."""
+
+    first_step: int
+    tokens_skipped: tuple[int, ...]
+
+
+class Schedule:
+    """The order of a run. Raises ScheduleError where the fields do not make one.
+
+    Safe to use from one thread at a time; two schedules of the same fields are the same everywhere.
+    """
+
+    def __init__(self, data: ScheduleData) -> None:
+        check_fields(data)
+        self.data = data
+        self.names = tuple(domain.name for domain in data.domains)
+        self.steps = data.steps
+        self._index = {name: i for i, name in enumerate(self.names)}
+        self._batch_steps = [batch.first_step for batch in data.batches]
+        self._batch_positions = [0]
+        for batch, following in zip(data.batches, data.batches[1:], strict=False):
+            here = (following.first_step - batch.first_step) * batch.sequences
+            self._batch_positions.append(self._batch_positions[-1] + here)
+        self.num_sequences = self.positions_before(self.steps)
+        self._permutations = Permutations(data.seed)
+        self._orders: dict[tuple[int, int], DomainOrder] = {}
+        self._windows: dict[int, Windows] = {}
+        self._per_epoch: dict[int, I64] = {}
+        self._stretches: list[Stretch] = []
+        self._drawn_before: list[I64] = [np.zeros(len(data.domains), dtype=np.int64)]
+        self._handoffs: list[SegmentHandoff] = []
+        self._lay_stretches()
+        self._stretch_steps = [stretch.first_step for stretch in self._stretches]
+
+    # ---- steps and positions --------------------------------------------------------------------------------
+
+    def positions_before(self, step: int) -> int:
+        """Sequences before a step (0 to `steps`): the position of its first slot."""
+        if not 0 <= step <= self.steps:
+            raise ScheduleError(
+                f"step {step} is not in a run of {self.steps} steps",
+                code="step-out-of-range",
+                step=step,
+                steps=self.steps,
+            )
+        b = bisect_right(self._batch_steps, step) - 1
+        return self._batch_positions[b] + (step - self._batch_steps[b]) * self.data.batches[b].sequences
+
+    def step_of(self, position: int) -> int:
+        """The step that a position is in."""
+        if not 0 <= position < self.num_sequences:
+            raise ScheduleError(
+                f"position {position} is not in a run of {self.num_sequences} sequences",
+                code="position-out-of-range",
+                position=position,
+                sequences=self.num_sequences,
+            )
+        b = bisect_right(self._batch_positions, position) - 1
+        return self._batch_steps[b] + (position - self._batch_positions[b]) // self.data.batches[b].sequences
+
+    def batch_of(self, step: int) -> int:
+        """Sequences of a step."""
+        return self.positions_before(step + 1) - self.positions_before(step)
+
+    def length_of(self, step: int) -> int:
+        """Tokens of a step's sequences."""
+        self.batch_of(step)
+        return self._stretch_at(step).length
+
+    def domain_index(self, name: str) -> int:
+        """A domain's index. Raises ScheduleError, `unknown-domain`, with the nearest name."""
+        if name not in self._index:
+            raise ScheduleError(
+                f"unknown domain {name!r}", code="unknown-domain", hint=nearest(name, self.names), name=name
+            )
+        return self._index[name]
+
+    # ---- what is read ---------------------------------------------------------------------------------------
+
+    def rows(self, start: int, count: int) -> Rows:
+        """Positions start to start + count - 1."""
+        return Rows.join(list(self.iter_rows(start, count)))
+
+    def iter_rows(self, start: int, count: int) -> Iterator[Rows]:
+        """The same in chunks of about half a million rows, each made when asked for."""
+        if count < 0:
+            raise ScheduleError(f"a count of {count} is below 0", code="count-invalid", count=count)
+        if count == 0:
+            return
+        end = start + count
+        step, last = self.step_of(start), self.step_of(end - 1)
+        while step <= last:
+            stop, stretch = self._chunk_end(step, last + 1)
+            first, after = self.positions_before(step), self.positions_before(stop)
+            here = slice(max(start, first) - first, min(end, after) - first)
+            yield self._rows_of(stretch, step, stop, np.arange(here.start, here.stop))
+            step = stop
+
+    def step_rows(self, first_step: int, steps: int, slots: range) -> Iterator[Rows]:
+        """The given slots of steps first_step to first_step + steps - 1, in chunks of whole steps of one batch size.
+
+        slots: consecutive slots that every one of the steps has.
+        """
+        self.positions_before(first_step), self.positions_before(first_step + steps)
+        step, end = first_step, first_step + steps
+        while step < end:
+            stop, stretch = self._chunk_end(step, end)
+            if not 0 <= slots.start <= slots.stop <= stretch.batch:
+                raise ScheduleError(
+                    f"slots {slots.start} to {slots.stop - 1} are not in a step of {stretch.batch} sequences",
+                    code="slot-out-of-range",
+                )
+            places = np.arange(stop - step)[:, None] * stretch.batch + np.arange(slots.start, slots.stop)
+            yield self._rows_of(stretch, step, stop, places.reshape(-1))
+            step = stop
+
+    def at(self, positions: Iterable[int]) -> Rows:
+        """Any positions, in the order given."""
+        parts = []
+        for position in positions:
+            step = self.step_of(position)
+            slot = np.array([position - self.positions_before(step)])
+            parts.append(self._rows_of(self._stretch_at(step), step, step + 1, slot))
+        return Rows.join(parts)
+
+    def counts(self, step: int) -> I64:
+        """Sequences drawn from each domain by all steps before this one, of any length: int64 [domains]."""
+        self.positions_before(step)
+        s = max(0, bisect_right(self._stretch_steps, step) - 1)
+        stretch = self._stretches[s]
+        return self._drawn_before[s] + stretch.drawn(step - stretch.first_step)
+
+    def tokens(self, step: int) -> I64:
+        """Tokens drawn from each domain by all steps before this one: int64 [domains]."""
+        self.positions_before(step)
+        total = np.zeros(len(self.names), dtype=np.int64)
+        for s, stretch in enumerate(self._stretches):
+            if stretch.first_step >= step:
+                break
+            whole = s + 1 < len(self._drawn_before) and stretch.first_step + stretch.steps <= step
+            drawn = (
+                self._drawn_before[s + 1] - self._drawn_before[s] if whole else stretch.drawn(step - stretch.first_step)
+            )
+            total += drawn * stretch.length
+        return total
+
+    def find(self, name: str, token: int) -> list[int]:
+        """Every position whose sequence holds a token (an offset in the domain's store), in order."""
+        d = self.domain_index(name)
+        domain = self.data.domains[d]
+        if not 0 <= token < domain.tokens:
+            raise ScheduleError(
+                f"token {token} is not in domain {name!r} of {domain.tokens} tokens",
+                code="token-out-of-range",
+                token=token,
+                tokens=domain.tokens,
+            )
+        found = []
+        for s, stretch in enumerate(self._stretches):
+            first = int(stretch.base[d])
+            drawn = int(self._drawn_before[s + 1][d] - self._drawn_before[s][d])
+            sequence = token // stretch.length
+            if drawn == 0 or (sequence + 1) * stretch.length > domain.tokens:
+                continue
+            order = self._order(d, stretch.length)
+            for epoch in range(first // order.per_epoch, (first + drawn - 1) // order.per_epoch + 1):
+                k = order.draw(epoch, sequence)
+                if k is not None and first <= k < first + drawn:
+                    j, slot = stretch.where(d, k)
+                    found.append(self.positions_before(stretch.first_step + j) + slot)
+        return sorted(found)
+
+    def handoffs(self) -> list[SegmentHandoff]:
+        """What each segment leaves unread of each domain where it begins."""
+        return list(self._handoffs)
+
+    def history(self, step: int) -> str:
+        """The digest of all that decides what comes before a step."""
+        self.positions_before(step)
+        return history(self.data, step)
+
+    # ---- how ------------------------------------------------------------------------------------------------
+
+    def _stretch_at(self, step: int) -> Stretch:
+        return self._stretches[bisect_right(self._stretch_steps, step) - 1]
+
+    def _chunk_end(self, step: int, end: int) -> tuple[int, Stretch]:
+        """Where the chunk that begins at a step ends, at the latest at `end`, and the stretch it lies in."""
+        stretch = self._stretch_at(step)
+        steps = max(1, CHUNK_ROWS // stretch.batch)
+        if stretch.mix_steps > 1:  # whole groups, so that none is mixed twice
+            done = (step - stretch.first_step) % stretch.mix_steps
+            steps = max(1, steps // stretch.mix_steps) * stretch.mix_steps - done
+        return min(step + steps, stretch.first_step + stretch.steps, end), stretch
+
+    def _order(self, domain: int, length: int) -> DomainOrder:
+        order = self._orders.get((domain, length))
+        if order is None:
+            order = DomainOrder(self.data, self.data.domains[domain], length, self._permutations)
+            if order.per_epoch == 0:
+                raise ScheduleError(
+                    f"domain {order.name!r} has no whole sequence of {length} tokens",
+                    code="domain-too-small",
+                    name=order.name,
+                    length=length,
+                )
+            self._orders[domain, length] = order
+        return order
+
+    def _lay_stretches(self) -> None:
+        """Where each domain stands at the start of every stretch: follows the run once, a stretch at a time."""
+        data, num = self.data, len(self.data.domains)
+        last_length = np.zeros(num, dtype=np.int64)  # 0: not drawn from yet
+        next_draw = np.zeros(num, dtype=np.int64)
+        tree, origin = None, 0
+        for s in data.segments:
+            left_out = np.zeros(num, dtype=np.int64)
+            if s.skip and tree is not None:
+                left_out = tree.counts(origin + s.skip) - tree.counts(origin)
+                origin += s.skip
+                next_draw += left_out
+                last_length[left_out > 0] = s.sequence_length
+                left_out *= s.sequence_length
+            else:
+                tree, origin = Tree(s.weights), key64(data.seed, "origin", s.first_step) >> 24
+                moving = (last_length > 0) & (last_length != s.sequence_length)
+                for d in np.flatnonzero(moving & (np.array(s.weights) > 0)).tolist():
+                    handoff = self._order(d, int(last_length[d])).next_window(int(next_draw[d]))
+                    left_out[d] = handoff.skipped * last_length[d]
+                    next_draw[d] = self._order(d, s.sequence_length).first_draw(handoff.epoch, handoff.window)
+                    last_length[d] = s.sequence_length
+            self._handoffs.append(SegmentHandoff(s.first_step, tuple(left_out.tolist())))
+            self._per_epoch_of(s.sequence_length, tree)
+            end = s.first_step + s.steps
+            starts = [s.first_step] + [b for b in self._batch_steps if s.first_step < b < end]
+            for first, following in zip(starts, [*starts[1:], end], strict=True):
+                batch = data.batches[bisect_right(self._batch_steps, first) - 1]
+                stretch = Stretch(
+                    data.seed, tree, origin=origin, length=s.sequence_length, first_step=first, steps=following - first,
+                    batch=batch.sequences, mix_steps=batch.mix_steps,
+                    base=np.where(last_length == s.sequence_length, next_draw, 0),
+                )  # fmt: skip
+                drawn = stretch.drawn(stretch.steps)
+                some = drawn > 0
+                next_draw[some] = (stretch.base + drawn)[some]
+                last_length[some] = s.sequence_length
+                self._stretches.append(stretch)
+                self._drawn_before.append(self._drawn_before[-1] + drawn)
+                origin += stretch.sequences
+
+    def _per_epoch_of(self, length: int, tree: Tree) -> None:
+        """Note the sequences an epoch of the tree's domains, and refuse those that have none."""
+        per_epoch = self._per_epoch.setdefault(length, np.zeros(len(self.names), dtype=np.int64))
+        for d in tree.leaves.tolist():
+            if not per_epoch[d]:
+                per_epoch[d] = self._order(d, length).per_epoch
+
+    def _rows_of(self, stretch: Stretch, step: int, stop: int, picked: I64) -> Rows:
+        """Rows of steps of one stretch; `picked`, increasing, counts slots from the first step's first one."""
+        j0, j1, batch = step - stretch.first_step, stop - stretch.first_step, stretch.batch
+        runs = stretch.runs(j0, j1)
+        per_epoch = self._per_epoch[stretch.length]
+        domain, first, count, epoch = _split_by_epoch(runs, per_epoch)
+        ends = np.cumsum(count)
+        if picked.size == (j1 - j0) * batch:
+            place = stretch.places + stretch.rotations(j0, j1)[:, None]
+            np.subtract(place, batch, out=place, where=place >= batch)
+            place += (np.arange(j1 - j0) * batch)[:, None]
+            place = place.reshape(-1)
+            run = np.repeat(np.arange(count.size), count)[place]
+            low, high = runs.low, runs.high
+        else:
+            j, slot = np.divmod(picked, batch)
+            place = (stretch.places[slot] + stretch.rotations(j0, j1)[j]) % batch + j * batch
+            run = np.searchsorted(ends, place, side="right")
+            low = high = None
+        ahead = first - (ends - count)
+        draw = ahead[run] + place
+        if low is None or high is None:
+            low, high = _bounds(domain[run], draw, len(self.names))
+        sequence = self._sequences(stretch.length, low, high, domain, ahead, run, place)
+        position = picked + self.positions_before(step)
+        tokens = np.broadcast_to(np.int64(stretch.length), position.shape)
+        return Rows(position, domain.astype(np.int32)[run], draw, epoch[run], sequence, tokens)
+
+    def _sequences(self, length: int, low: I64, high: I64, domain: I64, ahead: I64, run: I64, place: I64) -> I64:
+        used = np.flatnonzero(high > low)
+        ranges = [
+            (self._order(d, length), a, b)
+            for d, a, b in zip(used.tolist(), low[used].tolist(), high[used].tolist(), strict=True)
+        ]
+        if length not in self._windows:
+            self._windows[length] = Windows(length, self._permutations)
+        flat, starts = self._windows[length].sequences(ranges)
+        shift = np.zeros(low.size, dtype=np.int64)
+        shift[used] = starts - low[used]
+        return flat[(ahead + shift[domain])[run] + place]
+
+
+def _split_by_epoch(runs: Runs, per_epoch: I64) -> tuple[I64, I64, I64, I64]:
+    """Runs cut where an epoch ends: (domain, first draw, count, epoch)."""
+    sizes = per_epoch[runs.domain]
+    epoch = runs.first // sizes
+    over = runs.first + runs.count > (epoch + 1) * sizes
+    if not over.any():
+        return runs.domain, runs.first, runs.count, epoch
+    pieces = np.ones(runs.first.size, dtype=np.int64)
+    pieces[over] = ((runs.first + runs.count - 1)[over]) // sizes[over] - epoch[over] + 1
+    of = np.repeat(np.arange(pieces.size), pieces)
+    epoch = epoch[of] + np.arange(of.size) - (np.cumsum(pieces) - pieces)[of]
+    first = np.maximum(runs.first[of], epoch * sizes[of])
+    end = np.minimum((runs.first + runs.count)[of], (epoch + 1) * sizes[of])
+    return runs.domain[of], first, end - first, epoch
+
+
+def _bounds(domain: I64, draw: I64, num_domains: int) -> tuple[I64, I64]:
+    """The least draw of each domain and one past the greatest; 0 and 0 where there is none."""
+    order = np.argsort(domain, kind="stable")
+    found, begins = np.unique(domain[order], return_index=True)
+    low, high = np.zeros(num_domains, dtype=np.int64), np.zeros(num_domains, dtype=np.int64)
+    if found.size:
+        low[found] = np.minimum.reduceat(draw[order], begins)
+        high[found] = np.maximum.reduceat(draw[order], begins) + 1
+    return low, high

@@ -1,0 +1,151 @@
+"""Steps of one segment and one batch: which domains each step reads, and which slot holds which of its sequences.
+
+A step is described by runs: consecutive draws of one domain, domain by domain. Its slots are dealt from that layout by a
+stride near the golden ratio, so that any run of slots has nearly the step's shares.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import gcd, isqrt
+
+import numpy as np
+
+from mixture.schedule.permute import I64, SORTED_LIMIT, FeistelKeys, Keys, sorted_tables
+from mixture.schedule.tree import Tree
+
+
+def golden_stride(n: int) -> int:
+    """The number nearest to n/1.618 that has no divisor in common with n; the larger one where two are as near."""
+    near = (isqrt(5 * n * n) - n) // 2
+    return next(g for away in range(n + 1) for g in (near + away, near - away) if 1 <= g <= n and gcd(g, n) == 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """Consecutive draws, step by step and domain by domain: int64 arrays, one element a run.
+
+    `low` and `high` (int64, one element a domain) bound the draws of each domain among them.
+    """
+
+    domain: I64
+    first: I64
+    count: I64
+    low: I64
+    high: I64
+
+
+class Stretch:
+    """`steps` steps from `first_step` on, which begin at place `origin` of the segment's tree.
+
+    base: each domain's first draw here, int64 [domains].
+    """
+
+    def __init__(
+        self,
+        seed: int,
+        tree: Tree,
+        *,
+        origin: int,
+        length: int,
+        first_step: int,
+        steps: int,
+        batch: int,
+        mix_steps: int,
+        base: I64,
+    ) -> None:
+        self.tree, self.origin, self.length = tree, origin, length
+        self.first_step, self.steps = first_step, steps
+        self.batch, self.mix_steps = batch, mix_steps
+        self.base = base
+        self.sequences = steps * batch
+        self.stride = golden_stride(batch)
+        self.places = np.arange(batch) * self.stride % batch
+        """The place of each slot in a step that is not rotated: int64 [batch]."""
+        self._deal_keys = Keys(seed, "deal")
+        self._mix_keys = Keys(seed, "mix")
+        self._at_origin = tree.leaf_counts(np.array([origin]))[0]
+
+    def drawn(self, j: int) -> I64:
+        """Sequences of each domain in the first j steps: int64 [domains]."""
+        group, rest = divmod(j, self.mix_steps)
+        out = self._spread(self._before_group(np.array([group]))[0])
+        if rest:
+            labels = self._labels(group, group + 1)[:rest]
+            out += np.bincount(labels.reshape(-1), minlength=out.size)
+        return out
+
+    def runs(self, j0: int, j1: int) -> Runs:
+        """What steps j0 to j1 - 1 read, in layout."""
+        return self._whole_runs(j0, j1) if self.mix_steps == 1 else self._mixed_runs(j0, j1)
+
+    def rotations(self, j0: int, j1: int) -> I64:
+        """How far the places of each of steps j0 to j1 - 1 are turned: int64 [j1 - j0]."""
+        keys = self._deal_keys.many([str(self.first_step + j) for j in range(j0, j1)])
+        return (keys % np.uint64(self.batch)).astype(np.int64)
+
+    def where(self, domain: int, k: int) -> tuple[int, int]:
+        """(step of the stretch, slot) of draw k of a domain."""
+        begin = int(self._spread(self._at_origin)[domain])
+        x = self.tree.item(domain, k - int(self.base[domain]) + begin) - self.origin
+        first = x // (self.mix_steps * self.batch) * self.mix_steps
+        runs = self.runs(first, min(first + self.mix_steps, self.steps))
+        run = int(np.flatnonzero((runs.domain == domain) & (runs.first <= k) & (k < runs.first + runs.count))[0])
+        place = int(runs.count[:run].sum()) + k - int(runs.first[run])
+        j, place = first + place // self.batch, place % self.batch
+        turned = place - int(self.rotations(j, j + 1)[0])
+        return j, turned * pow(self.stride, -1, self.batch) % self.batch
+
+    def _spread(self, by_leaf: I64) -> I64:
+        out = np.zeros(self.tree.size, dtype=np.int64)
+        out[self.tree.leaves] = by_leaf
+        return out
+
+    def _before_group(self, groups: I64) -> I64:
+        """Sequences of each leaf before groups: int64 [len(groups), leaves]."""
+        return self.tree.leaf_counts(self.origin + groups * (self.mix_steps * self.batch)) - self._at_origin
+
+    def _whole_runs(self, j0: int, j1: int) -> Runs:
+        leaves = self.tree.leaves
+        ends = self._before_group(np.arange(j0, j1 + 1)) + self.base[leaves]
+        count = np.diff(ends, axis=0).reshape(-1)
+        some = np.flatnonzero(count)
+        domain = np.tile(leaves, j1 - j0)[some]
+        low, high = self._spread(ends[0]), self._spread(ends[-1])
+        return Runs(domain, ends[:-1].reshape(-1)[some], count[some], low, high)
+
+    def _mixed_runs(self, j0: int, j1: int) -> Runs:
+        g0 = j0 // self.mix_steps
+        labels = self._labels(g0, -(-j1 // self.mix_steps))[: j1 - g0 * self.mix_steps].reshape(-1)
+        begins = np.empty(labels.size, dtype=bool)
+        np.not_equal(labels[1:], labels[:-1], out=begins[1:])
+        begins[:: self.batch] = True
+        starts = np.flatnonzero(begins)
+        domain = labels[starts]
+        count = np.diff(starts, append=labels.size)
+        # Draws are numbered in order of steps: in the order of (domain, place), each run goes on where the last one ended.
+        order = np.argsort(domain, kind="stable")
+        before = np.cumsum(count[order]) - count[order]
+        totals = np.bincount(labels, minlength=self.tree.size)
+        low = self._spread(self._before_group(np.array([g0]))[0]) + self.base
+        first = np.empty(starts.size, dtype=np.int64)
+        first[order] = before
+        first += (low - (np.cumsum(totals) - totals))[domain]
+        skip = int(np.searchsorted(starts, (j0 - g0 * self.mix_steps) * self.batch))
+        return Runs(domain[skip:].astype(np.int64), first[skip:], count[skip:], low, low + totals)
+
+    def _labels(self, g0: int, g1: int) -> np.ndarray:
+        """The domains of the steps of groups g0 to g1 - 1, each step's in order: [steps, batch] of uint16 or uint32."""
+        size = self.mix_steps * self.batch
+        small = np.uint16 if self.tree.size <= 1 << 16 else np.uint32
+        counts = np.diff(self._before_group(np.arange(g0, g1 + 1)), axis=0)
+        layout = np.repeat(np.tile(self.tree.leaves.astype(small), g1 - g0), counts.reshape(-1))
+        keys = self._mix_keys.many([str(self.first_step + g * self.mix_steps) for g in range(g0, g1)])
+        if size <= SORTED_LIMIT:
+            order = sorted_tables(size, keys).view(np.int64)
+        else:
+            order = FeistelKeys(np.full(g1 - g0, size), keys)(np.arange(size)[None, :])
+        order += np.arange(g1 - g0)[:, None] * size
+        labels = layout[order].reshape(-1, self.batch)
+        labels.sort(axis=1)
+        return labels
