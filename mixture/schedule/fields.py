@@ -63,8 +63,8 @@ class ScheduleData:
         return self.segments[-1].first_step + self.segments[-1].steps
 
 
-def _refuse(path: str, message: str, **facts: object) -> ScheduleError:
-    return ScheduleError(f"{path}: {message}", code="schedule-invalid", place=Place(path=path), **facts)
+def _refuse(path: str, message: str, *, name: str | None = None) -> ScheduleError:
+    return ScheduleError(message, code="schedule-invalid", place=Place(path=path), name=name)
 
 
 def check_fields(data: ScheduleData) -> None:

@@ -1,8 +1,8 @@
 """Which sequence of a domain: its endless order of sequences of one length.
 
-A domain's tokens are cut into blocks; each epoch permutes the blocks anew, and within a window of blocks the sequences are
-permuted together. A pool is the first blocks of a fixed order of the full blocks. `DomainOrder` answers for one domain, a
-draw at a time and both ways; `mixture.schedule.windows` does whole ranges of draws.
+A domain's tokens are cut into blocks; each epoch permutes the blocks anew, and within a window of blocks the sequences
+are permuted together. A pool is the first blocks of a fixed order of the full blocks. `DomainOrder` says where windows
+begin and goes from a sequence to its draw; `mixture.schedule.windows` goes from draws to sequences.
 """
 
 from __future__ import annotations

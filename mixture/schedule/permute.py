@@ -1,8 +1,8 @@
 """Keys, and keyed permutations of 0..n-1 with their inverses: one index at a time, and whole arrays.
 
 Up to 16,384 a permutation is the order of a hash; above, a Feistel network on a two-digit number. SplitMix64's
-finaliser (Steele, Lea, Flood 2014) does the mixing. In arrays the order of a hash comes from one sort of plain integers:
-the hash's upper 48 bits with the index below them are unique and sort as (hash, index).
+finaliser (Steele, Lea, Flood 2014) does the mixing. In arrays the order of a hash comes from one sort of plain
+integers: the hash's upper 48 bits with the index below them are unique and sort as (hash, index).
 """
 
 from __future__ import annotations
@@ -143,22 +143,19 @@ class Permutation:
     def __init__(self, n: int, key: int) -> None:
         assert n > 0
         self.n, self._key = n, key
+        self._table: npt.NDArray[np.uint16] | None = None
+        self._inverse: npt.NDArray[np.uint16] | None = None
         if n <= SORTED_LIMIT:
-            self._table: npt.NDArray[np.uint16] | None = sorted_tables(n, np.array([key], np.uint64))[0].astype(
-                np.uint16
-            )
-            self._inverse: npt.NDArray[np.intp] | None = None
-            return
-        self._table = None
-        self.a = isqrt(n - 1) + 1
-        self.b = -(-n // self.a)
-        self.keys = [stream64(key, r) for r in range(ROUNDS)]
+            self._table = sorted_tables(n, np.array([key], np.uint64))[0].astype(np.uint16)
+        else:
+            self.a = isqrt(n - 1) + 1
+            self.b = -(-n // self.a)
+            self.keys = [stream64(key, r) for r in range(ROUNDS)]
 
     @property
     def nbytes(self) -> int:
-        """Bytes its tables take."""
-        tables = (self._table, self._inverse)
-        return 256 + sum(t.nbytes for t in tables if t is not None) if self.n <= SORTED_LIMIT else 512
+        """Bytes its tables take, once both are made."""
+        return 256 + (0 if self._table is None else 2 * self._table.nbytes)
 
     def __call__(self, i: int) -> int:
         assert 0 <= i < self.n
@@ -186,7 +183,8 @@ class Permutation:
         assert 0 <= j < self.n
         if self._table is not None:
             if self._inverse is None:
-                self._inverse = np.argsort(self._table, kind="stable")
+                self._inverse = np.empty_like(self._table)
+                self._inverse[self._table] = np.arange(self.n, dtype=np.uint16)
             return int(self._inverse[j])
         while True:
             high, low = divmod(j, self.a)

@@ -19,7 +19,9 @@ from mixture.schedule.tree import Tree
 from mixture.schedule.windows import Windows
 
 CHUNK_ROWS = 1 << 19
-"""Rows that are made at once: large enough that a call's fixed cost is small, small enough to stay near the processor."""
+"""Rows that are made at once: enough that a call's fixed cost is small, few enough to stay near the processor."""
+SPARSE = 8
+"""A selection below one in this many of a chunk's rows is looked up row by row, without laying the chunk out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,22 +325,16 @@ class Schedule:
         per_epoch = self._per_epoch[stretch.length]
         domain, first, count, epoch = _split_by_epoch(runs, per_epoch)
         ends = np.cumsum(count)
-        if picked.size == (j1 - j0) * batch:
-            place = stretch.places + stretch.rotations(j0, j1)[:, None]
-            np.subtract(place, batch, out=place, where=place >= batch)
-            place += (np.arange(j1 - j0) * batch)[:, None]
-            place = place.reshape(-1)
-            run = np.repeat(np.arange(count.size), count)[place]
-            low, high = runs.low, runs.high
-        else:
-            j, slot = np.divmod(picked, batch)
-            place = (stretch.places[slot] + stretch.rotations(j0, j1)[j]) % batch + j * batch
-            run = np.searchsorted(ends, place, side="right")
-            low = high = None
         ahead = first - (ends - count)
-        draw = ahead[run] + place
-        if low is None or high is None:
+        place = stretch.layout_places(j0, j1, picked)
+        if picked.size * SPARSE < (j1 - j0) * batch:
+            run = np.searchsorted(ends, place, side="right")
+            draw = ahead[run] + place
             low, high = _bounds(domain[run], draw, len(self.names))
+        else:
+            run = np.repeat(np.arange(count.size), count)[place]
+            draw = ahead[run] + place
+            low, high = runs.low, runs.high
         sequence = self._sequences(stretch.length, low, high, domain, ahead, run, place)
         position = picked + self.positions_before(step)
         tokens = np.broadcast_to(np.int64(stretch.length), position.shape)
@@ -355,7 +351,8 @@ class Schedule:
         flat, starts = self._windows[length].sequences(ranges)
         shift = np.zeros(low.size, dtype=np.int64)
         shift[used] = starts - low[used]
-        return flat[(ahead + shift[domain])[run] + place]
+        sequences: I64 = flat[(ahead + shift[domain])[run] + place]
+        return sequences
 
 
 def _split_by_epoch(runs: Runs, per_epoch: I64) -> tuple[I64, I64, I64, I64]:

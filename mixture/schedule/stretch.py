@@ -1,7 +1,7 @@
 """Steps of one segment and one batch: which domains each step reads, and which slot holds which of its sequences.
 
-A step is described by runs: consecutive draws of one domain, domain by domain. Its slots are dealt from that layout by a
-stride near the golden ratio, so that any run of slots has nearly the step's shares.
+A step is described by runs: consecutive draws of one domain, domain by domain. Its slots are dealt from that layout by
+a stride near the golden ratio, so that any run of slots has nearly the step's shares.
 """
 
 from __future__ import annotations
@@ -84,6 +84,18 @@ class Stretch:
         keys = self._deal_keys.many([str(self.first_step + j) for j in range(j0, j1)])
         return (keys % np.uint64(self.batch)).astype(np.int64)
 
+    def layout_places(self, j0: int, j1: int, picked: I64) -> I64:
+        """Where slots lie in the layout of steps j0 to j1 - 1, end to end; both count from the first step's start."""
+        rotations = self.rotations(j0, j1)
+        if picked.size == (j1 - j0) * self.batch:
+            place = self.places + rotations[:, None]
+            np.subtract(place, self.batch, out=place, where=place >= self.batch)
+            place += (np.arange(j1 - j0) * self.batch)[:, None]
+            return place.reshape(-1)
+        j, slot = np.divmod(picked, self.batch)
+        some: I64 = (self.places[slot] + rotations[j]) % self.batch + j * self.batch
+        return some
+
     def where(self, domain: int, k: int) -> tuple[int, int]:
         """(step of the stretch, slot) of draw k of a domain."""
         begin = int(self._spread(self._at_origin)[domain])
@@ -103,7 +115,8 @@ class Stretch:
 
     def _before_group(self, groups: I64) -> I64:
         """Sequences of each leaf before groups: int64 [len(groups), leaves]."""
-        return self.tree.leaf_counts(self.origin + groups * (self.mix_steps * self.batch)) - self._at_origin
+        before: I64 = self.tree.leaf_counts(self.origin + groups * (self.mix_steps * self.batch)) - self._at_origin
+        return before
 
     def _whole_runs(self, j0: int, j1: int) -> Runs:
         leaves = self.tree.leaves
@@ -123,7 +136,7 @@ class Stretch:
         starts = np.flatnonzero(begins)
         domain = labels[starts]
         count = np.diff(starts, append=labels.size)
-        # Draws are numbered in order of steps: in the order of (domain, place), each run goes on where the last one ended.
+        # Draws are numbered in order of steps: sorted by domain, each run goes on where the one before it ended.
         order = np.argsort(domain, kind="stable")
         before = np.cumsum(count[order]) - count[order]
         totals = np.bincount(labels, minlength=self.tree.size)

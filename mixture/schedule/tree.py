@@ -1,7 +1,7 @@
 """Which domain: a Huffman tree over a segment's weights that places any number of sequences in closed form.
 
-A node that has handed out m items has given round half up(m * left / whole) of them to its left child. `counts(x)` follows
-from the root down; `item` goes the other way. Both are exact for any x up to 2^49.
+A node that has handed out m items has given round half up(m * left / whole) of them to its left child. `counts(x)`
+follows from the root down; `item` goes the other way. Both are exact for any x up to 2^49.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Tree:
         items[0] = x
         for rows, to_left, to_right, left, whole, ratio in self._levels:
             m = items[rows]
-            # The estimate is within one of the quotient; what remains of the product, exact modulo 2^64, says which way.
+            # The estimate is within one of the quotient; the remainder, exact modulo 2^64, says which way.
             quotient = np.rint(m * ratio).astype(np.int64)
             rest = m * left
             rest -= quotient * whole
@@ -85,8 +85,8 @@ class Tree:
         while node != self._root:
             node, is_left = self._parent[node]
             left, right = (self._weight[child] for child in self._children[node])
-            # The left child has k + 1 of x + 1 items from (2k + 1) * whole <= 2 * (x + 1) * left on; the right child has
-            # them once (2k + 1) * whole < 2 * (x + 1) * right.
+            # The left child has k + 1 of x + 1 items from (2k + 1) * whole <= 2 * (x + 1) * left on; the right child
+            # has them once (2k + 1) * whole < 2 * (x + 1) * right.
             scaled = (2 * k + 1) * (left + right)
             k = -(-scaled // (2 * left)) - 1 if is_left else scaled // (2 * right)
         return k

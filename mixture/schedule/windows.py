@@ -1,7 +1,7 @@
 """Whole ranges of draws at once: the sequences of many domains, window by window.
 
-A window's sequences come from one sort. Windows of one size are made together in groups that stay within the processor's
-cache; the window that a range ends inside is kept for the range that goes on from there.
+A window's sequences come from one sort. Windows of one size are made together, in groups that stay within the
+processor's cache; the window that a range ends inside is kept for the range that goes on from there.
 """
 
 from __future__ import annotations
