@@ -1,7 +1,8 @@
 """As much of FlatBuffers as Arrow's metadata needs: tables, vectors and strings, written front to back.
 
-Arrow's own writer can only describe an array that it holds. A store must describe arrays that are larger than memory,
-or whose length is known last, and the bytes must be the same under every version of pyarrow, for their digests are kept.
+Arrow's own writer can only describe an array that it holds. A store must describe arrays that are larger than
+memory, or whose length is known last, and the bytes must be the same under every version of pyarrow, for their digests
+are kept.
 Layout: https://flatbuffers.dev/internals/
 """
 
@@ -77,8 +78,8 @@ def _node(out: bytearray, node: Text | Structs | Tables | Table) -> int:
             _pad(out, 4)
             at = len(out)
             out.extend(struct.pack("<I", len(values)))
-            for value in values:
-                out.extend(struct.pack("<" + format, *value))
+            for numbers in values:
+                out.extend(struct.pack("<" + format, *numbers))
             return at
         case Tables(children):
             _pad(out, 4)

@@ -1,0 +1,124 @@
+"""Where documents begin and end, what they are called, and where a document is."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from mixture.store.files import DATA_START
+from mixture.store.manifest import DOCUMENT_ENDS, DOCUMENTS, DOCUMENTS_BY_ID, ENDS_DTYPE, Manifest
+
+
+@dataclass(frozen=True, slots=True)
+class Spans:
+    """The documents of n rows. Row i has the segments offsets[i] up to offsets[i + 1].
+
+    offsets:   int64 [n + 1]
+    document:  int64 [segments], the document's number within its domain, in order of place
+    end:       int64 [segments], where the segment ends within its row; a row's last is its length; none is empty
+    """
+
+    offsets: NDArray[np.int64]
+    document: NDArray[np.int64]
+    end: NDArray[np.int64]
+
+
+class Documents:
+    """The documents of a store, read where asked for. Domains are numbered in the store's order.
+
+    document_ends.arrow holds where each document ends, counted over all domains laid one behind the other, so that one
+    binary search over a memory map serves rows of any domains. Its entries are the rows of documents.parquet.
+    """
+
+    def __init__(self, folder: Path, manifest: Manifest) -> None:
+        self._folder = folder
+        self._num_documents = manifest.num_documents
+        tokens = [0, *(domain.tokens for domain in manifest.domains)]
+        documents = [0, *(domain.documents for domain in manifest.domains)]
+        self._first_tokens = np.cumsum(tokens, dtype=np.int64)
+        self._first_documents = np.cumsum(documents, dtype=np.int64)
+
+    @cached_property
+    def ends(self) -> NDArray[np.int64]:
+        """Where each document ends, int64 [documents of the store], mapped."""
+        descriptor = os.open(self._folder / DOCUMENT_ENDS, os.O_RDONLY)
+        try:
+            mapped = mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)
+        finally:
+            os.close(descriptor)
+        return np.frombuffer(mapped, ENDS_DTYPE, self._num_documents, DATA_START)
+
+    def spans(self, domain: NDArray[np.integer], first_token: NDArray[np.int64], length: int) -> Spans:
+        """The segments of rows that begin at first_token [n] in domain [n] and are `length` tokens long."""
+        start = self._first_tokens[domain] + first_token
+        first, last = self._overlap(start, length)
+        counts = last - first
+        offsets = np.zeros(len(start) + 1, np.int64)
+        np.cumsum(counts, out=offsets[1:])
+        row = np.repeat(np.arange(len(start)), counts)
+        document = first[row] + np.arange(offsets[-1]) - offsets[row]
+        end = np.minimum(self.ends[document] - start[row], length)
+        return Spans(offsets, document - self._first_documents[np.asarray(domain)[row]], end)
+
+    def rows_of(self, domain: int, most: int) -> Iterator[NDArray[np.int64]]:
+        """The rows of documents.parquet that are a domain's, at most so many at a time."""
+        first, last = self._first_documents[domain : domain + 2].tolist()
+        for start in range(first, last, most):
+            yield np.arange(start, min(start + most, last))
+
+    def places(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Domain, first token and end of the documents in these rows, as document_ends.arrow has them."""
+        domain = np.searchsorted(self._first_documents, rows, side="right") - 1
+        before = self._first_tokens[domain]
+        start = np.where(rows == self._first_documents[domain], before, self.ends[rows - 1])
+        return domain, start - before, self.ends[rows] - before
+
+    def last_tokens(self, domain: int, first_token: int, num_tokens: int) -> NDArray[np.int64]:
+        """The places of the last tokens of documents that lie in a range, counted within the domain."""
+        before = self._first_tokens[domain]
+        low, high = np.searchsorted(self.ends, before + np.array([first_token, first_token + num_tokens]), side="right")
+        last: NDArray[np.int64] = self.ends[low:high] - before - 1
+        return last
+
+    def table(self, domain: int, first_token: int, num_tokens: int) -> pa.Table:
+        """The documents that overlap a range, as rows of documents.parquet without the domain."""
+        start = np.array([self._first_tokens[domain] + first_token])
+        first, last = self._overlap(start, num_tokens)
+        return self._rows(int(first[0]), int(last[0])).drop_columns(["domain"])
+
+    def by_id(self, identity: str) -> pa.Table:
+        """All rows of documents.parquet with this id, in order of place."""
+        found = pq.read_table(self._folder / DOCUMENTS_BY_ID, columns=["row"], filters=[("id", "==", identity)])
+        rows: list[int] = np.sort(found["row"].to_numpy()).tolist()
+        return pa.concat_tables([self._rows(row, row + 1) for row in rows] or [self._rows(0, 0)])
+
+    def _overlap(self, start: NDArray[np.int64], length: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """First document and one past the last that have a token in [start, start + length)."""
+        first = np.searchsorted(self.ends, start, side="right")
+        last = np.searchsorted(self.ends, start + length, side="left") + 1
+        return first, last if length else first
+
+    @cached_property
+    def _metadata(self) -> tuple[pq.FileMetaData, NDArray[np.int64]]:
+        """The footer of documents.parquet, and the rows before each of its groups."""
+        metadata = pq.read_metadata(self._folder / DOCUMENTS)
+        counts = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
+        return metadata, np.cumsum([0, *counts], dtype=np.int64)
+
+    def _rows(self, first: int, last: int) -> pa.Table:
+        metadata, before = self._metadata
+        with pq.ParquetFile(self._folder / DOCUMENTS, metadata=metadata) as file:
+            if first == last:
+                return file.schema_arrow.empty_table()
+            low = int(np.searchsorted(before, first, side="right")) - 1
+            high = int(np.searchsorted(before, last, side="left"))
+            return file.read_row_groups(list(range(low, high))).slice(first - int(before[low]), last - first)

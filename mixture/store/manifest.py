@@ -1,0 +1,205 @@
+"""store.json: what a store says of itself. It is written last, so a folder that has one is whole."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from mixture.errors import Place, StoreError
+
+FORMAT = "mixture-store/1"
+MANIFEST = "store.json"
+DOMAINS = "domains.parquet"
+DOCUMENTS = "documents.parquet"
+DOCUMENTS_BY_ID = "documents_by_id.parquet"
+DOCUMENT_ENDS = "document_ends.arrow"
+TOKENS = "tokens"
+TOKEN_COLUMN = "token"
+END_COLUMN = "end"
+ENDS_DTYPE = np.dtype(np.int64)
+
+_Count = Annotated[int, Field(ge=0, lt=2**63)]
+_Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class FileRecord(_Model):
+    """A file of the store: its path inside the folder, its size, the SHA-256 of all of it."""
+
+    file: str
+    bytes: _Count
+    sha256: _Digest
+
+
+class TokenFile(FileRecord):
+    """A file of tokens."""
+
+    tokens: Annotated[int, Field(ge=1, lt=2**60)]
+
+
+class TokenizerRecord(_Model):
+    """What the tokens were made with.
+
+    digest:      the SHA-256 of tokenizer.json, or of the byte tokenizer's rule
+    vocabulary:  every id is below it
+    """
+
+    name: str
+    digest: _Digest
+    vocabulary: Annotated[int, Field(ge=1, le=2**32)]
+
+
+class EndOfDocument(_Model):
+    """The token that stands once behind every document."""
+
+    token: _Count
+    rule: Literal["after-every-document"] = "after-every-document"
+
+
+class DomainRecord(_Model):
+    """A domain: its totals, its content digest, and its files in order. All but the last hold `file_tokens` tokens."""
+
+    name: str
+    tokens: _Count
+    documents: _Count
+    content: _Digest
+    files: tuple[TokenFile, ...]
+
+
+class Manifest(_Model):
+    """All of store.json but its own digest."""
+
+    format: Literal["mixture-store/1"] = "mixture-store/1"
+    tokenizer: TokenizerRecord
+    dtype: Literal["uint16", "uint32"]
+    end_of_document: EndOfDocument
+    seed: Annotated[int, Field(ge=0, lt=2**63)]
+    file_tokens: Annotated[int, Field(ge=1, lt=2**60)]
+    tables: tuple[FileRecord, ...]
+    domains: tuple[DomainRecord, ...]
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of what the store holds: the same documents, tokenizer and order give it on every machine.
+
+        How the tokens are cut into files, and the bytes of the tables, which differ between versions of pyarrow, do
+        not enter.
+        """
+        said = {
+            "format": self.format,
+            "tokenizer": self.tokenizer.digest,
+            "dtype": self.dtype,
+            "end_of_document": self.end_of_document.model_dump(),
+            "domains": [[d.name, d.tokens, d.documents, d.content] for d in self.domains],
+        }
+        return hashlib.sha256(canonical(said)).hexdigest()
+
+    @property
+    def num_documents(self) -> int:
+        return sum(domain.documents for domain in self.domains)
+
+    def files(self) -> Iterator[FileRecord]:
+        """Every file but store.json."""
+        yield from self.tables
+        for domain in self.domains:
+            yield from domain.files
+
+
+def content_digest(dtype: str, tokens: int, token_digest: str, documents: int, span_digest: str) -> str:
+    """A domain's content digest.
+
+    token_digest is the SHA-256 of all its tokens, little-endian in dtype; span_digest that of the numbers of tokens of
+    its documents, in order of place, little-endian in 64 bits.
+    """
+    parts = ("mixture-content/1", dtype, str(tokens), token_digest, str(documents), span_digest)
+    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
+
+
+def canonical(value: object) -> bytes:
+    """JSON with sorted keys, no spaces, not ASCII-escaped, in UTF-8."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Write store.json, one domain and one table a line, by rename."""
+    fields = manifest.model_dump(mode="json")
+    fields["digest"] = hashlib.sha256(canonical(fields)).hexdigest()
+    lines = []
+    for key, value in fields.items():
+        if key in ("tables", "domains"):
+            rows = ",\n".join("    " + json.dumps(row, ensure_ascii=False) for row in value)
+            lines.append(f'  "{key}": [\n{rows}\n  ]')
+        else:
+            lines.append(f'  "{key}": {json.dumps(value, ensure_ascii=False)}')
+    unfinished = folder / (MANIFEST + ".new")
+    with unfinished.open("w", encoding="utf-8") as file:
+        file.write("{\n" + ",\n".join(lines) + "\n}\n")
+        file.flush()
+        os.fsync(file.fileno())
+    unfinished.rename(folder / MANIFEST)
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Read store.json and check it against its own digest and for what does not fit together. Errors: StoreError."""
+    path = folder / MANIFEST
+    place = Place(file=str(path))
+    try:
+        fields = json.loads(path.read_bytes())
+        own = fields.pop("digest")
+    except (FileNotFoundError, NotADirectoryError):
+        raise _no_store(folder) from None
+    except OSError as error:
+        raise StoreError(f"can not be read: {error.strerror}", code="store-unreadable", place=place) from error
+    except (ValueError, RecursionError, AttributeError, KeyError, TypeError) as error:
+        raise StoreError("is not a store's description", code="store-damaged", place=place) from error
+    if fields.get("format") != FORMAT:
+        raise StoreError(
+            f"is of format {fields.get('format')!r}", code="store-format", place=place, hint=f"this reads {FORMAT}"
+        )
+    found = hashlib.sha256(canonical(fields)).hexdigest()
+    if own != found:
+        raise StoreError(
+            f"says its digest is {own}, and it is {found}",
+            code="store-damaged",
+            place=place,
+            hint="it was changed after it was written",
+        )
+    try:
+        manifest = Manifest.model_validate_json(json.dumps(fields))
+    except ValidationError as error:
+        first = error.errors()[0]
+        at = ".".join(str(part) for part in first["loc"])
+        raise StoreError(f"{at}: {first['msg']}", code="store-damaged", place=place) from error
+    for domain in manifest.domains:
+        _check_sums(domain, manifest.file_tokens, place)
+    return manifest
+
+
+def _check_sums(domain: DomainRecord, file_tokens: int, place: Place) -> None:
+    total = sum(file.tokens for file in domain.files)
+    if total != domain.tokens or any(file.tokens != file_tokens for file in domain.files[:-1]):
+        raise StoreError(
+            f"domain '{domain.name}' has {domain.tokens:,} tokens, and its files hold {total:,}",
+            code="store-damaged",
+            place=place,
+            domain=domain.name,
+        )
+
+
+def _no_store(folder: Path) -> StoreError:
+    place = Place(file=str(folder))
+    if not folder.exists():
+        return StoreError("no such folder", code="store-missing", place=place, hint="`mixture ingest` makes one")
+    return StoreError(
+        f"has no {MANIFEST}", code="store-missing", place=place, hint="a store without it is not complete"
+    )

@@ -1,0 +1,111 @@
+"""Tokens out of memory maps: one range as a view, many rows as one copy."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import resource
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixture.errors import StoreError
+from mixture.store.files import DATA_START
+from mixture.store.manifest import DomainRecord
+
+Tokens = NDArray[np.uint16] | NDArray[np.uint32]
+
+
+class Maps(dict[int, memoryview]):
+    """The bytes of the tokens of each file, by the file's number; mapped when first asked for.
+
+    A map keeps its file open, so no more are kept than half the files a process may open; the oldest goes first. A view
+    of it stays good.
+    """
+
+    def __init__(self, paths: Sequence[Path], sizes: Sequence[int]) -> None:
+        super().__init__()
+        self._paths = paths
+        self._sizes = sizes
+        self._most = max(16, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
+
+    def __missing__(self, number: int) -> memoryview:
+        path = self._paths[number]
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            size = DATA_START + self._sizes[number]
+            if os.fstat(descriptor).st_size < size:
+                # A map past the end of a file kills the process when it is read.
+                raise StoreError(f"{path}: was cut short after the store was opened", code="file-size", file=str(path))
+            mapped = mmap.mmap(descriptor, size, access=mmap.ACCESS_READ)
+        finally:
+            os.close(descriptor)
+        mapped.madvise(mmap.MADV_RANDOM)
+        while len(self) >= self._most:
+            self.pop(next(iter(self)))
+        self[number] = view = memoryview(mapped)[DATA_START:]
+        return view
+
+
+class TokenReader:
+    """Reads tokens of chosen domains, which are numbered in the order of the names it was made with."""
+
+    def __init__(
+        self, domains: Sequence[DomainRecord], first_files: Sequence[int], file_tokens: int, dtype: np.dtype, maps: Maps
+    ) -> None:
+        self._names = [domain.name for domain in domains]
+        self._tokens = np.array([domain.tokens for domain in domains], np.int64)
+        self._first_files = np.array(first_files, np.int64)
+        self._file_tokens = file_tokens
+        self._dtype = dtype
+        self._maps = maps
+
+    def rows(self, domain: NDArray[np.integer], first_token: NDArray[np.int64], length: int) -> Tokens:
+        """Rows of tokens [n, length], copied once from the maps; domain [n] and first_token [n] say where each begins.
+
+        Errors: StoreError `range-outside` where a row goes past the end of its domain.
+        """
+        first_token = np.asarray(first_token, np.int64)
+        outside = np.flatnonzero((first_token < 0) | (first_token + length > self._tokens[domain]))
+        if len(outside):
+            self._refuse(int(domain[outside[0]]), int(first_token[outside[0]]), length)
+        file, start = np.divmod(first_token, self._file_tokens)
+        file += self._first_files[domain]
+        size = length * self._dtype.itemsize
+        maps = self._maps
+        # bytearray.join copies each row once, at 0.96 of the speed of indexing one array; a loop of assignments: 0.8.
+        places = zip(file.tolist(), (start * self._dtype.itemsize).tolist(), strict=True)
+        parts = [maps[number][at : at + size] for number, at in places]
+        for row in np.flatnonzero(start + length > self._file_tokens).tolist():
+            parts[row] = self.range(int(domain[row]), int(first_token[row]), length).data.cast("B")
+        return np.frombuffer(bytearray().join(parts), self._dtype).reshape(len(parts), length)
+
+    def range(self, domain: int, first_token: int, num_tokens: int) -> Tokens:
+        """Tokens [num_tokens]: a read-only view of the map where they lie in one file, else a copy."""
+        if not 0 <= first_token <= first_token + num_tokens <= int(self._tokens[domain]):
+            self._refuse(domain, first_token, num_tokens)
+        parts: list[Tokens] = []
+        while num_tokens or not parts:
+            file, start = divmod(first_token, self._file_tokens)
+            count = min(num_tokens, self._file_tokens - start)
+            if count == 0:
+                return np.empty(0, self._dtype)
+            view = self._maps[int(self._first_files[domain]) + file]
+            part: Tokens = np.frombuffer(view, self._dtype, count, start * self._dtype.itemsize)
+            parts.append(part)
+            first_token += count
+            num_tokens -= count
+        joined: Tokens = np.concatenate(parts) if len(parts) > 1 else parts[0]
+        return joined
+
+    def _refuse(self, domain: int, first_token: int, num_tokens: int) -> None:
+        name, tokens = self._names[domain], int(self._tokens[domain])
+        raise StoreError(
+            f"domain '{name}' has {tokens:,} tokens; asked for {num_tokens:,} from {first_token:,}",
+            code="range-outside",
+            hint=f"the last token is {tokens - 1:,}" if tokens else "it is empty",
+            domain=name,
+            tokens=tokens,
+        )

@@ -1,0 +1,140 @@
+"""Opening a store and reading from it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from types import MappingProxyType
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from mixture.errors import Place, StoreError, nearest
+from mixture.store.checks import check_ends
+from mixture.store.documents import Documents, Spans
+from mixture.store.manifest import DOMAINS, Manifest, read_manifest
+from mixture.store.rows import Maps, TokenReader, Tokens
+from mixture.store.verify import damage
+
+
+class Verify(Enum):
+    """How much of a store opening it compares.
+
+    SIZES: the size of every file, both ends of every token file, and the digests of the tables up to a megabyte.
+    FULL:  every byte, as `verify_store` does.
+    """
+
+    SIZES = "sizes"
+    FULL = "full"
+
+
+@dataclass(frozen=True, slots=True)
+class StoreDomain:
+    """A domain of a store. content is the SHA-256 of its tokens and document spans."""
+
+    name: str
+    tokens: int
+    documents: int
+    content: str
+
+
+class Store:
+    """Tokens by domain, readable at any place. Nothing is read before it is asked for; threads may share it.
+
+    path, catalog:    its folder, and the table of its domains in it
+    tokenizer:        the name of the tokenizer, `tokenizer_digest` the SHA-256 of its definition
+    end_of_document:  the id that stands once behind every document
+    dtype:            of its tokens, uint16 or uint32
+    domains:          by name, in order of name
+    digest:           the SHA-256 of what it holds, the same wherever the same documents were ingested
+    verified:         how much was compared when it was opened
+    """
+
+    def __init__(self, path: Path, manifest: Manifest, verified: Verify) -> None:
+        self.path = path
+        self.catalog = path / DOMAINS
+        self.tokenizer = manifest.tokenizer.name
+        self.tokenizer_digest = manifest.tokenizer.digest
+        self.end_of_document = manifest.end_of_document.token
+        self.dtype = np.dtype(manifest.dtype)
+        self.verified = verified
+        self.domains: Mapping[str, StoreDomain] = MappingProxyType(
+            {d.name: StoreDomain(d.name, d.tokens, d.documents, d.content) for d in manifest.domains}
+        )
+        self._manifest = manifest
+        self._number = {domain.name: number for number, domain in enumerate(manifest.domains)}
+        files = [file for domain in manifest.domains for file in domain.files]
+        self._maps = Maps([path / file.file for file in files], [f.tokens * self.dtype.itemsize for f in files])
+        self._first_files = np.cumsum([0, *(len(domain.files) for domain in manifest.domains)]).tolist()
+        self._documents = Documents(path, manifest)
+        self._all = self.reader(list(self.domains))
+
+    @property
+    def digest(self) -> str:
+        return self._manifest.digest
+
+    def read(self, name: str, first_token: int, num_tokens: int) -> Tokens:
+        """Tokens [num_tokens] of a domain: a read-only view where they lie in one file, else a copy.
+
+        Errors: StoreError `domain-unknown`, `range-outside`.
+        """
+        return self._all.range(self._find(name), first_token, num_tokens)
+
+    def reader(self, names: Sequence[str]) -> TokenReader:
+        """A reader of rows for domains that are numbered as in `names`."""
+        numbers = [self._find(name) for name in names]
+        records = [self._manifest.domains[number] for number in numbers]
+        first_files = [self._first_files[number] for number in numbers]
+        return TokenReader(records, first_files, self._manifest.file_tokens, self.dtype, self._maps)
+
+    def documents(self, name: str, first_token: int, num_tokens: int) -> pa.Table:
+        """The documents that overlap a range of a domain, in order of place.
+
+        Columns: id string, first_token int64 (within the domain), tokens int64 (end-of-document counted), and the
+        attributes, strings.
+        """
+        number = self._find(name)
+        self._all.range(number, first_token, num_tokens)
+        return self._documents.table(number, first_token, num_tokens)
+
+    def document(self, identity: str) -> pa.Table:
+        """Every document with this id, in order of place: domain, and the columns of `documents`. None: no rows."""
+        return self._documents.by_id(identity)
+
+    def spans(
+        self, names: Sequence[str], domain: NDArray[np.integer], first_token: NDArray[np.int64], length: int
+    ) -> Spans:
+        """The document segments of rows of `length` tokens; domain [n] numbers `names`, as for `reader`."""
+        numbers = np.array([self._find(name) for name in names], np.int64)
+        return self._documents.spans(numbers[domain], np.asarray(first_token, np.int64), length)
+
+    def _find(self, name: str) -> int:
+        try:
+            return self._number[name]
+        except KeyError:
+            raise StoreError(
+                f"the store has no domain '{name}'",
+                code="domain-unknown",
+                place=Place(file=str(self.path)),
+                hint=nearest(name, self._number),
+                domain=name,
+            ) from None
+
+
+def open_store(path: str | os.PathLike[str], *, verify: Verify = Verify.SIZES) -> Store:
+    """Open a native store. By default compares what `Verify.SIZES` says; a store that is not whole is refused.
+
+    Errors: StoreError, naming file and domain with both figures.
+    """
+    folder = Path(path)
+    manifest = read_manifest(folder)
+    if verify is Verify.FULL:
+        for error in damage(folder, manifest):
+            raise error
+    else:
+        check_ends(folder, manifest)
+    return Store(folder, manifest, verify)

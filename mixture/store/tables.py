@@ -1,0 +1,142 @@
+"""Writing what makes a folder of token files a store: the catalog, the tables of documents, store.json."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from mixture.store.files import prefix, suffix
+from mixture.store.manifest import (
+    DOCUMENT_ENDS,
+    DOCUMENTS,
+    DOCUMENTS_BY_ID,
+    DOMAINS,
+    END_COLUMN,
+    ENDS_DTYPE,
+    TOKENS,
+    DomainRecord,
+    EndOfDocument,
+    FileRecord,
+    Manifest,
+    TokenizerRecord,
+    write_manifest,
+)
+
+ROW_GROUP = 1 << 16  # documents; one group is read to look up one document
+FILE_TOKENS = 1 << 30
+_CHUNK = 8 << 20
+
+
+def document_schema(attributes: Sequence[str]) -> pa.Schema:
+    """The columns of documents.parquet: the attributes, always text, come last, in order of name."""
+    fields: list[pa.Field[Any]] = [
+        pa.field("domain", pa.string(), nullable=False),
+        pa.field("id", pa.string(), nullable=False),
+        pa.field("first_token", pa.int64(), nullable=False),
+        pa.field("tokens", pa.int64(), nullable=False),
+    ]
+    return pa.schema([*fields, *(pa.field(name, pa.string()) for name in sorted(attributes))])
+
+
+def token_path(domain: int, name: str, file: int) -> str:
+    """Where a domain's file lies. The number keeps names apart that a path can not, such as `A` and `a`."""
+    readable = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "_" for c in name[:40])
+    return f"{TOKENS}/{domain:05d}-{readable}-{file:05d}.arrow"
+
+
+def file_digest(path: Path) -> str:
+    """The SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def write_tables(
+    folder: Path,
+    *,
+    domains: Sequence[DomainRecord],
+    documents: Iterable[pa.Table],
+    attributes: Sequence[str],
+    tokenizer: TokenizerRecord,
+    dtype: np.dtype[Any],
+    end_of_document: int,
+    seed: int,
+    file_tokens: int,
+) -> Manifest:
+    """Write everything beside the token files, store.json last.
+
+    documents: tables of `document_schema`, domain by domain in order, each domain's in order of place; a table becomes
+    row groups of its own.
+    """
+    _write_documents(folder, documents, sum(domain.documents for domain in domains), document_schema(attributes))
+    _write_index(folder)
+    catalog: dict[str, list[Any]] = {
+        "domain": [domain.name for domain in domains],
+        "tokens": [domain.tokens for domain in domains],
+        "documents": [domain.documents for domain in domains],
+        "tokenizer": [tokenizer.name for _ in domains],
+    }
+    types: dict[str, pa.DataType] = {
+        "domain": pa.string(),
+        "tokens": pa.int64(),
+        "documents": pa.int64(),
+        "tokenizer": pa.string(),
+    }
+    pq.write_table(pa.table(catalog, schema=pa.schema(types)), folder / DOMAINS)
+    manifest = Manifest(
+        tokenizer=tokenizer,
+        dtype="uint16" if dtype == np.uint16 else "uint32",
+        end_of_document=EndOfDocument(token=end_of_document),
+        seed=seed,
+        file_tokens=file_tokens,
+        tables=tuple(_record(folder, name) for name in (DOMAINS, DOCUMENTS, DOCUMENTS_BY_ID, DOCUMENT_ENDS)),
+        domains=tuple(domains),
+    )
+    write_manifest(folder, manifest)
+    return manifest
+
+
+def _record(folder: Path, name: str) -> FileRecord:
+    path = folder / name
+    return FileRecord(file=name, bytes=path.stat().st_size, sha256=file_digest(path))
+
+
+def _write_documents(folder: Path, documents: Iterable[pa.Table], count: int, schema: pa.Schema) -> None:
+    """Write documents.parquet, and document_ends.arrow beside it."""
+    end = np.int64(0)
+    with (
+        pq.ParquetWriter(folder / DOCUMENTS, schema, compression="zstd") as writer,
+        (folder / DOCUMENT_ENDS).open("wb") as ends,
+    ):
+        ends.write(prefix(ENDS_DTYPE, count, END_COLUMN))
+        for table in documents:
+            if table.num_rows:
+                writer.write_table(table, row_group_size=ROW_GROUP)
+                places = end + np.cumsum(table["tokens"].to_numpy())
+                ends.write(places.astype(ENDS_DTYPE).tobytes())
+                end = places[-1]
+        ends.write(suffix(ENDS_DTYPE, count, END_COLUMN))
+
+
+def _write_index(folder: Path) -> None:
+    """Write documents_by_id.parquet: every id, in order, with its row in documents.parquet."""
+    import duckdb
+
+    with duckdb.connect() as connection:
+        # One thread, so that the same rows give the same file; DuckDB spills to disk what memory does not hold.
+        connection.execute("SET threads = 1; SET memory_limit = '1GB'; SET preserve_insertion_order = true")
+        connection.execute(f"SET temp_directory = {_quoted(folder / 'sorting')}")
+        connection.execute(
+            f"COPY (SELECT id, file_row_number AS row FROM read_parquet({_quoted(folder / DOCUMENTS)}, "
+            f"file_row_number = true) ORDER BY id, row) TO {_quoted(folder / DOCUMENTS_BY_ID)} "
+            f"(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {ROW_GROUP})"
+        )
+
+
+def _quoted(path: Path) -> str:
+    return "'" + str(path).replace("'", "''") + "'"
