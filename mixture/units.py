@@ -86,6 +86,11 @@ def parse_count(
     return Count(whole_number(text, quantity.value, least=least, most=most), quantity.unit)
 
 
+def parse_whole(text: str, *, least: int = 1, most: int = LARGEST_COUNT) -> int:
+    """Reads a whole number that counts nothing, such as a seed. Raises UnitError."""
+    return whole_number(text, _read(text, ()).value, least=least, most=most)
+
+
 def whole_number(text: str, value: Fraction, *, least: int = 1, most: int = LARGEST_COUNT) -> int:
     """The value, read from this text, as an integer from least to most. Raises UnitError."""
     if value.denominator != 1:

@@ -1,6 +1,9 @@
 """The spec: what a person writes about a mixture, read with exact numbers and known places."""
 
+from mixture.spec.amounts import SUM_TOLERANCE
+from mixture.spec.errors import SpecFileError
 from mixture.spec.findings import FindingCode
+from mixture.spec.load import load_spec, parse_spec
 from mixture.spec.models import (
     BatchSize,
     Budget,
@@ -20,8 +23,12 @@ from mixture.spec.models import (
     Weights,
     WhereGroup,
 )
+from mixture.spec.nodes import key_path
+from mixture.spec.values import HELD_OUT
 
 __all__ = [
+    "HELD_OUT",
+    "SUM_TOLERANCE",
     "BatchSize",
     "Budget",
     "CatalogSource",
@@ -36,8 +43,12 @@ __all__ = [
     "ShareMap",
     "Shuffle",
     "Spec",
+    "SpecFileError",
     "TableColumn",
     "TokenMap",
     "Weights",
     "WhereGroup",
+    "key_path",
+    "load_spec",
+    "parse_spec",
 ]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Never
 
 from mixture.errors import MixtureError, Place, SpecError
@@ -28,21 +27,23 @@ class SpecFileError(SpecError):
 
 
 class Gatherer:
-    """Goes on after an error, and raises all of them at the end."""
+    """Keeps the errors of the parts that are read in its `with` blocks, and raises all of them at the end."""
 
     def __init__(self) -> None:
         self._errors: list[MixtureError] = []
 
-    @contextmanager
-    def part(self) -> Iterator[None]:
-        """Keeps an error of the part that is read in this block."""
-        try:
-            yield
-        except MixtureError as error:
-            self._errors.append(error)
+    def __enter__(self) -> None:
+        """Begins a part."""
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool:
+        """Ends a part, also at an error of this library."""
+        if not isinstance(error, MixtureError):
+            return False
+        self._errors.append(error)
+        return True
 
     def finish(self) -> None:
-        """Raises SpecFileError if any part had an error."""
+        """Raises SpecFileError where a part had an error."""
         if self._errors:
             raise SpecFileError(self._errors)
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, PrivateAttr
+from pydantic import BaseModel, ConfigDict, Field
 
 from mixture.errors import Place
 from mixture.spec.findings import FindingCode
@@ -153,7 +153,7 @@ class Spec(_Model):
     shuffle: Shuffle = Shuffle()
     accept: tuple[FindingCode, ...] = ()
     phases: tuple[Phase, ...]
-    _places: dict[str, Place] = PrivateAttr(default_factory=dict)
+    places: dict[str, Place] = Field(default_factory=dict, exclude=True, repr=False)
 
     def place(self, path: str) -> Place:
         """The place of a key, such as ``phases[1].weights.web``; where it is not written, of what would hold it.
@@ -161,9 +161,9 @@ class Spec(_Model):
         Paths are made by `key_path`: a name that is not a plain word stands quoted, ``weights["a.b"]``.
         """
         holder = path
-        while holder and holder not in self._places:
+        while holder and holder not in self.places:
             holder = holder[: max(holder.rfind("."), holder.rfind("["), 0)]
-        known = self._places.get(holder)
+        known = self.places.get(holder)
         if known is None:
             return Place(file=str(self.path), path=path)
         return Place(file=known.file, line=known.line, column=known.column, path=path)

@@ -1,0 +1,83 @@
+"""The phases of a spec: their names, extents and weights, and what they change."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from functools import partial
+
+from mixture.spec.errors import Gatherer, refuse
+from mixture.spec.extents import read_extent
+from mixture.spec.fields import Reader, read_fields, read_items
+from mixture.spec.models import BatchSize, Form, Phase
+from mixture.spec.nodes import Mapping, Node, Scalar
+from mixture.spec.values import read_count, read_number, read_text
+from mixture.spec.weights import read_weights
+from mixture.units import Unit, parse_count, quote
+
+LARGEST_SIZE = 2**31 - 1
+"""The largest sequence length, batch in sequences, and number of steps mixed together."""
+
+
+def read_phases(node: Node) -> tuple[Phase, ...]:
+    """All phases, in order. Raises SpecFileError with all that is wrong in them."""
+    items = read_items(node)
+    gatherer = Gatherer()
+    phases: list[Phase] = []
+    names: dict[str, Scalar] = {}
+    for item in items:
+        with gatherer:
+            phase = _read_phase(item, earlier_phases=names)
+            if phase.extent is None and item is not items[-1]:
+                message = f"phase {quote(phase.phase)} has no length, and is not the last"
+                hint = "share, tokens, steps or until is right here"
+                refuse(item.place, message, code="phase-without-length", hint=hint)
+            phases.append(phase)
+        with gatherer:
+            _add_name(item, names)
+    gatherer.finish()
+    return tuple(phases)
+
+
+def read_sequence_length(node: Node) -> int:
+    """The tokens of a sequence."""
+    return read_count(node, Unit.TOKENS, most=LARGEST_SIZE)
+
+
+def read_batch(node: Node) -> BatchSize:
+    """The size of a step; it says whether in sequences or in tokens."""
+    return read_number(node, _parse_batch)
+
+
+def _parse_batch(text: str) -> BatchSize:
+    size = parse_count(text, units=(Unit.SEQUENCES, Unit.TOKENS))
+    if size.unit is Unit.TOKENS:
+        return BatchSize(amount=size.amount, unit=Unit.TOKENS)
+    sequences = parse_count(text, units=(Unit.SEQUENCES,), most=LARGEST_SIZE)
+    return BatchSize(amount=sequences.amount, unit=Unit.SEQUENCES)
+
+
+def _read_phase(node: Node, *, earlier_phases: Collection[str]) -> Phase:
+    readers: dict[str, Reader] = {
+        "phase": read_text,
+        **{form.value: partial(read_extent, form=form) for form in Form},
+        "weights": partial(read_weights, earlier_phases=earlier_phases),
+        "sequence_length": read_sequence_length,
+        "batch": read_batch,
+        "mix": partial(read_count, unit=Unit.STEPS, most=LARGEST_SIZE),
+    }
+    fields = read_fields(node, readers, required=("phase", "weights"), alternatives=[form.value for form in Form])
+    extents = [fields.pop(form.value) for form in Form if form.value in fields]
+    return Phase(extent=extents[0] if extents else None, mix_steps=fields.pop("mix", None), **fields)
+
+
+def _add_name(node: Node, names: dict[str, Scalar]) -> None:
+    """Keeps a phase's name, also where something else in the phase is wrong, so that later phases can replay it."""
+    entries = node.entries if isinstance(node, Mapping) else ()
+    for key, name in entries:
+        if key.text != "phase" or not isinstance(name, Scalar):
+            continue
+        first = names.setdefault(name.text, name)
+        if first is not name:
+            lines = (first.place.line, name.place.line)
+            message = f"phase {quote(name.text)} stands twice, on line {lines[0]} and on line {lines[1]}"
+            refuse(name.place, message, code="duplicate-phase", hint="give one another name", lines=lines)

@@ -1,0 +1,109 @@
+"""Single values of a spec: names, paths, words of an enum, numbers with units."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable
+from enum import StrEnum
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from mixture.errors import UnitError, nearest
+from mixture.spec.errors import refuse
+from mixture.spec.nodes import Mapping, Node, Scalar
+from mixture.units import LARGEST_COUNT, Unit, parse_count, parse_quantity, quote
+
+T = TypeVar("T")
+E = TypeVar("E", bound=StrEnum)
+
+# Characters that are not seen, or end a line: control (the schedule's keys are joined by one), lone surrogates, and
+# the line and paragraph separators.
+_NOT_IN_TEXTS = {"Cc", "Cs", "Zl", "Zp"}
+
+HELD_OUT = "@validation"
+"""The ending of the domain that holds another one's held-out documents."""
+
+DIGEST = "@sha256:"
+"""What a digest of content follows."""
+
+
+def read_scalar(node: Node) -> Scalar:
+    """A node that is a single value and not left empty."""
+    if not isinstance(node, Scalar):
+        found = "a mapping" if isinstance(node, Mapping) else "a list"
+        refuse(node.place, f"this is {found}", code="not-a-value", hint="a single value is right here")
+    if not node.text.strip():
+        refuse(node.place, "this is empty", code="missing-value", hint="a value is right here")
+    return node
+
+
+def read_text(node: Node) -> str:
+    """A text as written, whatever YAML takes it for: `no`, `08`, `1e3` and `null` are names like any other."""
+    text = read_scalar(node).text
+    odd = next((character for character in text if unicodedata.category(character) in _NOT_IN_TEXTS), None)
+    if odd is not None:
+        message = f"{quote(text)} holds the control character {quote(odd)}"
+        refuse(node.place, message, code="control-character", hint="names and texts are of visible characters")
+    return text
+
+
+def read_condition(node: Node) -> str:
+    """A text that may go over several lines."""
+    return read_scalar(node).text.strip()
+
+
+def read_domain(node: Node) -> str:
+    """The name of a domain that a phase weighs. Held-out documents and digests of content have reserved names."""
+    name = read_text(node)
+    if name.endswith(HELD_OUT):
+        message, hint = f"{quote(name)} is held out: no phase may weigh it", name.removesuffix(HELD_OUT)
+        refuse(node.place, message, code="reserved-name", hint=f"{quote(hint)} may be weighed")
+    if DIGEST in name:
+        message = f"{quote(name)} is not a domain's name: a digest follows {DIGEST}"
+        refuse(node.place, message, code="reserved-name")
+    return name
+
+
+def read_path(node: Node) -> Path:
+    """A path, relative to the folder that the spec lies in."""
+    return Path(node.place.file or "").parent / read_text(node)
+
+
+def read_word(node: Node, words: type[E], *, code: str) -> E:
+    """One of an enum's words."""
+    text = read_scalar(node).text
+    try:
+        return words(text)
+    except ValueError:
+        hint = nearest(text, words) or f"right here: {', '.join(words)}"
+        refuse(node.place, f"{quote(text)} is not known", code=code, hint=hint)
+
+
+def read_share(node: Node) -> Fraction:
+    """A share as a fraction of 1, written as 80% or 0.8."""
+    return read_number(node, partial(parse_quantity, units=(Unit.PERCENT,), bare=Unit.PERCENT)).value
+
+
+def read_tokens(node: Node) -> int:
+    """An amount of tokens, or 0."""
+    return read_count(node, Unit.TOKENS, least=0)
+
+
+def read_count(node: Node, unit: Unit, *, least: int = 1, most: int = LARGEST_COUNT) -> int:
+    """A whole number of this unit, which may be left out: the key says it."""
+    return read_number(node, partial(parse_count, units=(unit,), bare=unit, least=least, most=most)).amount
+
+
+def read_number(node: Node, parse: Callable[[str], T]) -> T:
+    """What a parser of `mixture.units` makes of the value; its UnitError gets the place. A number has no quotes."""
+    scalar = read_scalar(node)
+    if scalar.quoted and scalar.text.strip()[-1] in "0123456789.":
+        message = f'"{scalar.text}" is a text, not a number'
+        refuse(node.place, message, code="quoted-number", hint="take the quotes off")
+    try:
+        return parse(scalar.text)
+    except UnitError as error:
+        message = f"{node.place.path}: {error.message}"
+        raise UnitError(message, code=error.code, place=node.place, hint=error.hint, **error.facts) from error
