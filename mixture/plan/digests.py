@@ -1,0 +1,52 @@
+"""Digests of what is said, whatever the spelling: canonical JSON under SHA-256."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from enum import Enum
+from fractions import Fraction
+
+from pydantic import BaseModel
+
+from mixture.spec import Extent, Spec, TableColumn
+
+
+def digest(value: object) -> str:
+    """SHA-256, lower-case hex, of a value's canonical JSON: UTF-8, sorted keys, no spaces, not ASCII-escaped."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def spec_digest(spec: Spec, columns: Mapping[TableColumn, Mapping[str, Fraction]]) -> str:
+    """The digest of what a spec says. A table's column counts as the weights in it, the catalog has its own digest.
+
+    File names, comments, the order of keys and the spelling of numbers do not matter.
+    """
+    said = {
+        name: _plain(getattr(spec, name), columns)
+        for name in type(spec).model_fields
+        if name not in ("path", "places", "catalog", "accept")
+    }
+    return digest(said | {"accept": sorted(set(spec.accept))})
+
+
+def _plain(value: object, columns: Mapping[TableColumn, Mapping[str, Fraction]]) -> object:
+    """A value of the spec as JSON has it; exact numbers as the text of their lowest terms."""
+    match value:
+        case TableColumn():
+            return {"column": _plain(columns[value], columns)}
+        case Extent():
+            return {"form": value.form.value, "amount": str(Fraction(value.amount)), "unit": value.unit.value}
+        case BaseModel():
+            return {name: _plain(getattr(value, name), columns) for name in type(value).model_fields}
+        case Mapping():
+            return {name: _plain(held, columns) for name, held in value.items()}
+        case tuple():
+            return [_plain(held, columns) for held in value]
+        case Enum():
+            return value.value
+        case Fraction():
+            return str(value)
+    return value

@@ -1,0 +1,32 @@
+"""Exact figures for people and for programs: fractions as decimals of a stated precision, and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import ROUND_HALF_UP, Context, Decimal
+from fractions import Fraction
+
+
+def decimal(x: Fraction, *, digits: int = 12) -> str:
+    """A fraction in plain decimal notation, rounded half up to so many significant digits: 1561004/5 is 312200.8.
+
+    No trailing zeros, no exponent, and no digit before the point is rounded away. To compute, take the exact ratio.
+    """
+    whole = len(str(abs(int(x))))
+    context = Context(prec=max(digits, whole), rounding=ROUND_HALF_UP)
+    text = f"{context.divide(Decimal(x.numerator), Decimal(x.denominator)):f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def json_value(value: object) -> object:
+    """A figure or name as JSON has it; an exact fraction as ``{"decimal": "9.99", "ratio": "999/100"}``."""
+    match value:
+        case Fraction():
+            return {"decimal": decimal(value), "ratio": f"{value.numerator}/{value.denominator}"}
+        case Mapping():
+            return {str(name): json_value(held) for name, held in value.items()}
+        case list() | tuple():
+            return [json_value(held) for held in value]
+        case bool() | int() | str() | None:
+            return value
+    raise TypeError(f"a fact can not be a {type(value).__name__}")

@@ -1,0 +1,162 @@
+"""A lock: a plan made permanent. All that a sampler needs, with digests of what it was made from and of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from mixture.errors import LockError
+from mixture.plan.digests import digest
+from mixture.plan.figures import json_value
+from mixture.plan.findings import Finding
+from mixture.plan.plan import Plan
+from mixture.schedule import Schedule, ScheduleData
+
+FORMAT = 1
+NUM_CHECKED = 8
+"""Positions, evenly spread over the run, whose rows a lock keeps: whoever loads it must find the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class LockPhase:
+    """A phase's name, laid over the steps of the schedule."""
+
+    name: str
+    first_step: int
+    steps: int
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A finding that was let through: its code and its facts as JSON has them."""
+
+    code: str
+    facts: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What stands at a position: the domain's name, the draw, the number of the sequence."""
+
+    position: int
+    domain: str
+    draw: int
+    sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """The fields of a lock file.
+
+    data:    what fixes the order
+    content: content digests by domain name, where the lock was made from a store
+    spec_digest, catalog_digest: of what they said
+    digest:  SHA-256 of the lock's own canonical form, without this field
+    """
+
+    mixture: str
+    tokenizer: str | None
+    data: ScheduleData
+    phases: tuple[LockPhase, ...]
+    content: Mapping[str, str]
+    accepted: tuple[Accepted, ...]
+    spec_digest: str
+    catalog_digest: str
+    check: tuple[Checked, ...]
+    digest: str
+    _schedule: Schedule = field(repr=False, compare=False)
+
+    def schedule(self) -> Schedule:
+        """The schedule that the lock defines; always the same object."""
+        return self._schedule
+
+
+def make_lock(plan: Plan, *, content: Mapping[str, str] | None = None) -> Lock:
+    """Make a plan permanent.
+
+    content: content digests by domain name, where the catalog is a store's
+
+    Raises PlanError, with the first one's code and place, where an error of the plan is not accepted.
+    """
+    plan.require()
+    names = {domain.name for domain in plan.domains}
+    lock = Lock(
+        mixture=plan.spec.mixture,
+        tokenizer=plan.tokenizer,
+        data=plan.data,
+        phases=tuple(LockPhase(phase.name, phase.laid.first_step, phase.laid.steps) for phase in plan.phases),
+        content={name: held for name, held in (content or {}).items() if name in names},
+        accepted=tuple(_accepted(finding) for finding in plan.findings if finding.accepted),
+        spec_digest=plan.spec_digest,
+        catalog_digest=plan.catalog.digest,
+        check=_look_up(plan.schedule),
+        digest="",
+        _schedule=plan.schedule,
+    )
+    return replace(lock, digest=digest(document(lock)))
+
+
+def document(lock: Lock) -> dict[str, object]:
+    """A lock as its file has it, all but the digest."""
+    data = lock.data
+    return {
+        "format": FORMAT,
+        "mixture": lock.mixture,
+        "tokenizer": lock.tokenizer,
+        "seed": data.seed,
+        "block_tokens": data.block_tokens,
+        "window_blocks": data.window_blocks,
+        "phases": [{"name": phase.name, "first_step": phase.first_step, "steps": phase.steps} for phase in lock.phases],
+        "batches": [
+            {"first_step": batch.first_step, "sequences": batch.sequences, "mix_steps": batch.mix_steps}
+            for batch in data.batches
+        ],
+        "segments": [
+            {"first_step": segment.first_step, "steps": segment.steps, "sequence_length": segment.sequence_length}
+            | ({"skip": segment.skip} if segment.skip else {})
+            | {"weights": list(segment.weights)}
+            for segment in data.segments
+        ],
+        "domains": [
+            {"name": domain.name, "tokens": domain.tokens}
+            | ({} if domain.pool_tokens is None else {"pool_tokens": domain.pool_tokens})
+            | ({"content": lock.content[domain.name]} if domain.name in lock.content else {})
+            for domain in data.domains
+        ],
+        "accepted": [{"code": accepted.code, "facts": accepted.facts} for accepted in lock.accepted],
+        "spec": lock.spec_digest,
+        "catalog": lock.catalog_digest,
+        "check": [
+            {"position": row.position, "domain": row.domain, "draw": row.draw, "sequence": row.sequence}
+            for row in lock.check
+        ],
+    }
+
+
+def self_check(lock: Lock) -> None:
+    """Raise LockError, `lock-self-check`, where the schedule does not give the rows that the lock keeps.
+
+    It then was made by another program, or this one computes wrongly here; either way nothing may be read with it.
+    """
+    found = _look_up(lock.schedule())
+    if found == lock.check:
+        return
+    kept, here = next(
+        ((a, b) for a, b in zip(lock.check, found, strict=False) if a != b), (lock.check[-1:], found[-1:])
+    )
+    raise LockError(f"the lock keeps {kept}, its schedule gives {here}", code="lock-self-check", kept=kept, found=here)
+
+
+def _look_up(schedule: Schedule) -> tuple[Checked, ...]:
+    last = schedule.num_sequences - 1
+    positions = sorted({i * last // (NUM_CHECKED - 1) for i in range(NUM_CHECKED)})
+    rows = schedule.at(positions)
+    columns = (rows.position, rows.domain, rows.draw, rows.sequence)
+    return tuple(
+        Checked(position, schedule.names[d], draw, sequence)
+        for position, d, draw, sequence in zip(*(column.tolist() for column in columns), strict=True)
+    )
+
+
+def _accepted(finding: Finding) -> Accepted:
+    return Accepted(finding.code.value, {name: json_value(value) for name, value in finding.facts.items()})

@@ -1,0 +1,179 @@
+"""Whether spec and catalog still give a lock; if not, the first thing that differs, with both figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from mixture.catalog import Catalog, read_catalog
+from mixture.errors import LockError, SpecError
+from mixture.plan.figures import decimal
+from mixture.plan.lock import Lock, LockPhase
+from mixture.plan.plan import Plan, make_plan
+from mixture.plan.weights import drawable
+from mixture.schedule import ScheduleData
+from mixture.spec import FindingCode, Spec
+from mixture.units import format_count
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class DomainChange:
+    """A domain whose tokens are no longer those of the lock; None where it is not there, or has no epochs.
+
+    `is_over` says that the new epochs are more than max_epochs allows.
+    """
+
+    name: str
+    tokens_locked: int | None
+    tokens_now: int | None
+    epochs_locked: Fraction | None = None
+    epochs_now: Fraction | None = None
+    max_epochs: Fraction | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the domain would now be read too often."""
+        return self.epochs_now is not None and self.max_epochs is not None and self.epochs_now > self.max_epochs
+
+    def __str__(self) -> str:
+        tokens = " → ".join("none" if n is None else format_count(n) for n in (self.tokens_locked, self.tokens_now))
+        text = f"{self.name!r}: {tokens} tokens"
+        if self.epochs_locked is not None and self.epochs_now is not None:
+            text += f", {decimal(self.epochs_locked, digits=4)} → {decimal(self.epochs_now, digits=4)} epochs"
+        if self.is_over and self.max_epochs is not None:
+            text += f", over max_epochs {decimal(self.max_epochs, digits=4)}"
+        return text
+
+
+def check_lock(
+    lock: Lock, spec: Spec, *, catalog: Catalog | None = None, content: Mapping[str, str] | None = None
+) -> Plan:
+    """The plan that spec and catalog give now, which is that of the lock.
+
+    catalog: the spec's own, read if it is not given
+    content: content digests by domain name, where the catalog is a store's
+
+    Raises LockError where they no longer give this lock: `catalog-changed` with old and new tokens and epochs by domain
+    (`changes` among its facts), or `spec-changed` with the first field that differs. Raises what `make_plan` does.
+    """
+    if catalog is None:
+        catalog = read_catalog(spec.catalog.path, domain=spec.catalog.domain, place=spec.place("catalog"))
+    try:
+        plan = make_plan(spec, catalog)
+    except SpecError as error:
+        changes = _changes_of_tokens(lock, catalog)
+        if not changes:
+            raise
+        raise _catalog_changed(lock, spec, catalog, changes) from error
+    if lock.catalog_digest != catalog.digest:
+        raise _catalog_changed(lock, spec, catalog, _with_epochs(lock, plan, _changes_of_tokens(lock, catalog)))
+    _check_content(lock, spec, content or {})
+    for field, locked, now in _differences(lock, plan):
+        raise LockError(
+            f"the spec no longer gives this lock: {field} is {locked} in the lock, and now {now}",
+            code="spec-changed",
+            place=spec.place(""),
+            hint="lock again, or take the change back",
+            field=field,
+            locked=locked,
+            now=now,
+        )
+    return plan
+
+
+def _changes_of_tokens(lock: Lock, catalog: Catalog) -> list[DomainChange]:
+    locked = {domain.name: domain.tokens for domain in lock.data.domains}
+    now = {domain.name: domain.tokens for domain in drawable(catalog)}
+    return [
+        DomainChange(name, locked.get(name), now.get(name))
+        for name in sorted(locked.keys() | now.keys())
+        if locked.get(name) != now.get(name)
+    ]
+
+
+def _with_epochs(lock: Lock, plan: Plan, changes: list[DomainChange]) -> list[DomainChange]:
+    """The same, with the epochs of lock and plan; those that are read too often first."""
+    schedule = lock.schedule()
+    drawn = dict(zip(schedule.names, schedule.tokens(schedule.steps).tolist(), strict=True))
+    planned = {domain.name: domain for domain in plan.domains}
+    full = [
+        DomainChange(
+            change.name,
+            change.tokens_locked,
+            change.tokens_now,
+            Fraction(drawn[change.name], change.tokens_locked) if change.tokens_locked else None,
+            planned[change.name].epochs if change.name in planned else None,
+            planned[change.name].max_epochs if change.name in planned else None,
+        )
+        for change in changes
+    ]
+    return sorted(full, key=lambda change: not change.is_over)
+
+
+def _catalog_changed(lock: Lock, spec: Spec, catalog: Catalog, changes: list[DomainChange]) -> LockError:
+    if changes:
+        more = f"; and {len(changes) - _SHOWN} more" if len(changes) > _SHOWN else ""
+        what = "; ".join(str(change) for change in changes[:_SHOWN]) + more
+    else:
+        what = f"no domain's tokens, but its other columns: digest {lock.catalog_digest}, now {catalog.digest}"
+    return LockError(
+        f"the catalog changed since the lock was made: {what}",
+        code=FindingCode.CATALOG_CHANGED.value,
+        place=spec.place("catalog"),
+        hint="lock again, or go back to the catalog that the lock was made from",
+        changes=tuple(changes),
+        locked=lock.catalog_digest,
+        now=catalog.digest,
+    )
+
+
+def _check_content(lock: Lock, spec: Spec, content: Mapping[str, str]) -> None:
+    """A store with the same figures and other text is another store."""
+    for name, locked in lock.content.items():
+        if content.get(name, locked) != locked:
+            raise LockError(
+                f"the text of domain {name!r} changed since the lock was made: content {locked}, now {content[name]}",
+                code=FindingCode.CATALOG_CHANGED.value,
+                place=spec.place("catalog"),
+                hint="lock again, or go back to the store that the lock was made from",
+                domain=name,
+                locked=locked,
+                now=content[name],
+            )
+
+
+def _differences(lock: Lock, plan: Plan) -> Iterator[tuple[str, object, object]]:
+    """Fields that differ, in the order of a lock file: (path, in the lock, now)."""
+    phases = tuple(LockPhase(phase.name, phase.laid.first_step, phase.laid.steps) for phase in plan.phases)
+    accepted = sorted({finding.code.value for finding in plan.findings if finding.accepted})
+    pairs: list[tuple[str, object, object]] = [
+        ("mixture", lock.mixture, plan.spec.mixture),
+        ("tokenizer", lock.tokenizer, plan.tokenizer),
+        *_data_fields(lock.data, plan.data),
+        *_one_by_one("phases", lock.phases, phases),
+        ("accepted", sorted({finding.code for finding in lock.accepted}), accepted),
+        ("spec", lock.spec_digest, plan.spec_digest),
+    ]
+    return ((path, locked, now) for path, locked, now in pairs if locked != now)
+
+
+def _data_fields(locked: ScheduleData, now: ScheduleData) -> Iterator[tuple[str, object, object]]:
+    for name in ("seed", "block_tokens", "window_blocks"):
+        yield name, getattr(locked, name), getattr(now, name)
+    yield from _one_by_one("batches", locked.batches, now.batches)
+    yield from _one_by_one("domains", locked.domains, now.domains)
+    yield "segments", len(locked.segments), len(now.segments)
+    for i, (a, b) in enumerate(zip(locked.segments, now.segments, strict=False)):
+        for name in ("first_step", "steps", "sequence_length", "skip"):
+            yield f"segments[{i}].{name}", getattr(a, name), getattr(b, name)
+        for domain, weight, weight_now in zip(locked.domains, a.weights, b.weights, strict=False):
+            yield f"segments[{i}].weights of {domain.name!r}", weight, weight_now
+
+
+def _one_by_one(name: str, locked: tuple[object, ...], now: tuple[object, ...]) -> Iterator[tuple[str, object, object]]:
+    yield name, len(locked), len(now)
+    for i, (a, b) in enumerate(zip(locked, now, strict=False)):
+        yield f"{name}[{i}]", a, b

@@ -1,0 +1,186 @@
+"""A plan: a spec and its catalog worked out to steps, sequences, tokens and epochs, with what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from itertools import pairwise
+
+from mixture.catalog import Catalog, read_catalog
+from mixture.errors import PlanError, ScheduleError, SpecError
+from mixture.plan import run_findings
+from mixture.plan.digests import spec_digest
+from mixture.plan.domain_findings import DomainsOfRun, counted_with, undrawable_phases
+from mixture.plan.findings import LEVELS, NEVER_ACCEPTED, Finding, Level
+from mixture.plan.phases import PhaseSteps, lay_out
+from mixture.plan.segments import schedule_data
+from mixture.plan.weights import drawable, weigh
+from mixture.schedule import WHOLE, Schedule, ScheduleData, apportion
+from mixture.spec import Spec
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedPhase:
+    """A phase as it will run. `shares` and `sequences` have one element a domain, in the plan's order of domains.
+
+    laid:      first step, steps, batch, length, mix, and the sums of sequences and tokens
+    shares:    exact, summing to 1
+    sequences: what the phase draws of each domain
+    """
+
+    laid: PhaseSteps
+    shares: tuple[Fraction, ...]
+    sequences: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        """The phase's name."""
+        return self.laid.name
+
+    def tokens(self, domain: int) -> int:
+        """The tokens that the phase draws of a domain."""
+        return self.sequences[domain] * self.laid.sequence_length
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedDomain:
+    """A domain over the whole run. `epochs` is tokens drawn ÷ tokens, exact; None for a domain without tokens."""
+
+    name: str
+    tokens: int
+    tokens_drawn: int
+    max_epochs: Fraction | None
+
+    @property
+    def epochs(self) -> Fraction | None:
+        """How often the domain is read."""
+        return Fraction(self.tokens_drawn, self.tokens) if self.tokens else None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a spec and a catalog come to. Its figures are those of the schedule: planned equals drawn.
+
+    domains:   what a run may draw from, in the catalog's order; held-out domains are not there
+    findings:  errors first, then warnings, then notes
+    data:      the fields of the schedule; a lock is made of them
+    """
+
+    spec: Spec
+    catalog: Catalog
+    tokenizer: str | None
+    phases: tuple[PlannedPhase, ...]
+    domains: tuple[PlannedDomain, ...]
+    findings: tuple[Finding, ...]
+    data: ScheduleData
+    spec_digest: str
+    schedule: Schedule = field(repr=False, compare=False)
+
+    @property
+    def steps(self) -> int:
+        """Steps of the run."""
+        return self.data.steps
+
+    @property
+    def sequences(self) -> int:
+        """Sequences of the run."""
+        return sum(phase.laid.sequences for phase in self.phases)
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of the run."""
+        return sum(phase.laid.tokens for phase in self.phases)
+
+    @property
+    def refusals(self) -> tuple[Finding, ...]:
+        """The errors that the spec does not accept: while there is one, no lock is made."""
+        return tuple(finding for finding in self.findings if finding.refuses)
+
+    def require(self) -> None:
+        """Raise PlanError, with the code and place of the first error that is not accepted, if there is one."""
+        if not self.refusals:
+            return
+        first, more = self.refusals[0], len(self.refusals) - 1
+        message = f"{first.message}, and {more} more" if more else first.message
+        raise PlanError(message, code=first.code, place=first.place, hint=first.hint, findings=self.refusals)
+
+
+def make_plan(spec: Spec, catalog: Catalog | None = None, *, world_size: int | None = None) -> Plan:
+    """Work a spec out.
+
+    catalog:    the spec's own, read if it is not given
+    world_size: a number of ranks that every batch has to be divisible by
+
+    What a spec may accept becomes a finding; what no run could be made of is raised: SpecError with the place in the
+    spec, CatalogError where a table can not be read.
+    """
+    if world_size is not None and world_size < 1:
+        raise PlanError(f"a world size of {world_size} is below 1", code="world-size-invalid", world_size=world_size)
+    if catalog is None:
+        catalog = read_catalog(spec.catalog.path, domain=spec.catalog.domain, place=spec.place("catalog"))
+    domains = drawable(catalog)
+    if not domains:
+        raise SpecError("the catalog has no domain to draw from", code="catalog-empty", place=spec.place("catalog"))
+    weighed, phases = weigh(spec, catalog), lay_out(spec)
+    weights = weighed.phases
+    shares = [own.dense(len(domains)) for own in weights]
+    data = schedule_data(spec, domains, phases, [tuple(apportion(own, WHOLE)) for own in shares])
+
+    undrawable = undrawable_phases(domains, phases, weights)
+    known = [not nowhere for nowhere in undrawable]
+    schedule = _schedule(spec, data, known)
+    drawn = _drawn(schedule, phases)
+    run = DomainsOfRun(spec, domains, phases, weights, undrawable, drawn)
+    findings = [
+        *run_findings.budget_mismatch(spec, phases),
+        *run_findings.boundaries(spec, phases),
+        *(run_findings.undivided_batches(spec, phases, world_size) if world_size else ()),
+        *run.find(),
+        *run_findings.scaled_weights(spec, phases, weights),
+        *run_findings.skipped_tokens(spec, phases, schedule, known),
+        *run_findings.longest_context(spec, data.block_tokens),
+    ]
+    return Plan(
+        spec=spec,
+        catalog=catalog,
+        tokenizer=spec.tokenizer or next(iter(counted_with(domains, weights)), None),
+        phases=tuple(PlannedPhase(*parts) for parts in zip(phases, shares, drawn, strict=True)),
+        domains=tuple(
+            PlannedDomain(domain.name, domain.tokens, sum(run.tokens_drawn(d)), run.max_epochs(d))
+            for d, domain in enumerate(domains)
+        ),
+        findings=tuple(_ordered(spec, findings)),
+        data=data,
+        spec_digest=spec_digest(spec, weighed.columns),
+        schedule=schedule,
+    )
+
+
+def _schedule(spec: Spec, data: ScheduleData, known: Sequence[bool]) -> Schedule:
+    """The schedule of the fields. Domains that can not be drawn (`known` False) count as one block.
+
+    How many sequences a domain gives depends on weights alone, so a plan with such an error has all its other figures.
+    """
+    domains = tuple(
+        domain if is_known else replace(domain, tokens=data.block_tokens)
+        for domain, is_known in zip(data.domains, known, strict=True)
+    )
+    try:
+        return Schedule(data if all(known) else replace(data, domains=domains))
+    except ScheduleError as error:
+        raise SpecError(error.message, code=error.code, place=spec.place(""), hint=error.hint) from error
+
+
+def _drawn(schedule: Schedule, phases: Sequence[PhaseSteps]) -> list[tuple[int, ...]]:
+    """The sequences that each phase draws of each domain."""
+    counts = [schedule.counts(step) for step in [0, *(phase.end_step for phase in phases)]]
+    return [tuple((after - before).tolist()) for before, after in pairwise(counts)]
+
+
+def _ordered(spec: Spec, findings: Sequence[Finding]) -> list[Finding]:
+    """By level, then by kind; accepted where the spec says so and it can be."""
+    levels, codes = list(Level), list(LEVELS)
+    accept = set(spec.accept) - NEVER_ACCEPTED
+    marked = [replace(finding, accepted=finding.code in accept) for finding in findings]
+    return sorted(marked, key=lambda finding: (levels.index(finding.level), codes.index(finding.code)))

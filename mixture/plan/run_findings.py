@@ -1,0 +1,133 @@
+"""Findings about the run's shape: its budget, the ends of its phases, its batches and its blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from mixture.plan.figures import decimal
+from mixture.plan.findings import Finding, named
+from mixture.plan.phases import PhaseSteps, batch_place, extent_place
+from mixture.plan.weights import PhaseWeights
+from mixture.schedule import Schedule
+from mixture.spec import FindingCode, Spec
+from mixture.units import Unit, format_count
+
+
+def budget_mismatch(spec: Spec, phases: Sequence[PhaseSteps]) -> Iterator[Finding]:
+    """A budget in steps and in tokens that disagree by a step or more. Steps decide."""
+    steps, asked = spec.budget.steps, spec.budget.tokens
+    if steps is None or asked is None:
+        return
+    planned = sum(phase.tokens for phase in phases)
+    difference = planned - asked
+    if abs(difference) < phases[-1].batch_tokens:
+        return
+    yield Finding(
+        FindingCode.BUDGET_MISMATCH,
+        f"{format_count(steps)} steps read {format_count(planned)} tokens, the budget says {format_count(asked)}:"
+        f" {format_count(abs(difference))} {'fewer' if difference < 0 else 'more'}",
+        spec.place("budget.tokens"),
+        f"write one of them, or name budget-mismatch in `accept`: then the {format_count(steps)} steps stand",
+        {"steps": steps, "tokens_planned": planned, "tokens_asked": asked, "difference": difference},
+    )
+
+
+def boundaries(spec: Spec, phases: Sequence[PhaseSteps]) -> Iterator[Finding]:
+    """Phase ends that were asked for inside of a step, and phases that rounding leaves without a step."""
+    for phase in phases:
+        facts = {"phase": phase.name, "asked": phase.asked_end, "step": phase.end_step}
+        if not phase.steps:
+            yield Finding(
+                FindingCode.PHASE_VANISHED,
+                f"phase {phase.name!r} would have no step: its end at {decimal(phase.asked_end)} is rounded to"
+                f" {format_count(phase.end_step)}, where it begins",
+                extent_place(spec, phase.index),
+                "make it at least a step long, or take it out",
+                facts,
+            )
+        elif phase.asked_end != phase.end_step:
+            yield Finding(
+                FindingCode.BOUNDARY_ROUNDED,
+                f"phase {phase.name!r} ends at step {format_count(phase.end_step)}, asked was"
+                f" {decimal(phase.asked_end)}",
+                extent_place(spec, phase.index),
+                None,
+                facts,
+            )
+
+
+def undivided_batches(spec: Spec, phases: Sequence[PhaseSteps], world_size: int) -> Iterator[Finding]:
+    """Batches that a number of ranks can not share out evenly."""
+    seen: set[int] = set()
+    for phase in phases:
+        batch = phase.batch_sequences
+        if batch % world_size == 0 or batch in seen:
+            continue
+        seen.add(batch)
+        near = [n * world_size for n in (batch // world_size, batch // world_size + 1) if n]
+        yield Finding(
+            FindingCode.BATCH_NOT_DIVISIBLE,
+            f"a batch of {format_count(batch)} sequences (phase {phase.name!r}) can not be shared evenly by"
+            f" {format_count(world_size)} ranks",
+            batch_place(spec, phase.index),
+            f"nearest batches: {' or '.join(format_count(n) for n in near)} sequences",
+            {"phase": phase.name, "batch_sequences": batch, "world_size": world_size, "near": near},
+        )
+
+
+def scaled_weights(spec: Spec, phases: Sequence[PhaseSteps], weights: Sequence[PhaseWeights]) -> Iterator[Finding]:
+    """Token amounts that were fitted to their phase, and shares that were divided by a sum other than 1."""
+    for phase, own in zip(phases, weights, strict=True):
+        for scaled in own.scaled:
+            facts: dict[str, object] = {"phase": phase.name, "sum": scaled.written}
+            if scaled.unit is Unit.TOKENS:
+                tokens = phase.tokens * scaled.share
+                scale = tokens / scaled.written
+                facts |= {"tokens": tokens, "scale": scale}
+                message = (
+                    f"token amounts in phase {phase.name!r} sum to {format_count(int(scaled.written))}, the phase reads"
+                    f" {decimal(tokens)} there: all are scaled by {decimal(scale)}"
+                )
+                if scale == 1:
+                    continue
+            else:
+                message = (
+                    f"shares in phase {phase.name!r} sum to {decimal(scaled.written, digits=20)}: all are divided by it"
+                )
+            yield Finding(FindingCode.WEIGHTS_SCALED, message, spec.place(scaled.path), None, facts)
+
+
+def skipped_tokens(
+    spec: Spec, phases: Sequence[PhaseSteps], schedule: Schedule, known: Sequence[bool]
+) -> Iterator[Finding]:
+    """Tokens that a change of length leaves unread; `known` is False for domains whose tokens the schedule made up."""
+    for handoff in schedule.handoffs():
+        by_domain = {
+            name: tokens
+            for name, tokens, is_known in zip(schedule.names, handoff.tokens_skipped, known, strict=True)
+            if tokens and is_known
+        }
+        if not by_domain:
+            continue
+        phase = next(phase for phase in phases if phase.first_step == handoff.first_step and phase.steps)
+        total = sum(by_domain.values())
+        yield Finding(
+            FindingCode.TOKENS_SKIPPED,
+            f"phase {phase.name!r} goes on at windows not begun and leaves {format_count(total)} tokens unread in this"
+            f" epoch, of {named(list(by_domain))}",
+            spec.place(f"phases[{phase.index}].sequence_length"),
+            None,
+            {"phase": phase.name, "first_step": handoff.first_step, "tokens": total, "tokens_skipped": by_domain},
+        )
+
+
+def longest_context(spec: Spec, block_tokens: int) -> Iterator[Finding]:
+    """The longest sequences that a lock with this block can ever be extended to."""
+    yield Finding(
+        FindingCode.LONGEST_CONTEXT,
+        f"no phase of this run can have sequences longer than {format_count(block_tokens)} tokens, its block;"
+        " every length divides it",
+        spec.place("shuffle.block"),
+        "a longer context planned for later needs a larger `shuffle: {block: …}` from the start",
+        {"block_tokens": block_tokens},
+    )

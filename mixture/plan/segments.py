@@ -1,0 +1,65 @@
+"""The fields of a schedule from phases and weights: phases that do not differ become one segment, one batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import lcm
+
+from mixture.catalog import CatalogDomain
+from mixture.errors import SpecError
+from mixture.plan.phases import PhaseSteps
+from mixture.schedule import Batch, Domain, ScheduleData, Segment
+from mixture.spec import Spec
+from mixture.units import format_count
+
+LEAST_BLOCK_TOKENS = 65_536
+WINDOW_BLOCKS = 64
+
+
+def schedule_data(
+    spec: Spec, domains: Sequence[CatalogDomain], phases: Sequence[PhaseSteps], weights: Sequence[tuple[int, ...]]
+) -> ScheduleData:
+    """The schedule of these phases, each with its integer weights. A phase without a step leaves nothing.
+
+    Raises SpecError, `block-not-multiple`, where a stated block does not hold whole sequences of every length.
+    """
+    segments: list[Segment] = []
+    batches: list[Batch] = []
+    for phase, own in zip(phases, weights, strict=True):
+        if not phase.steps:
+            continue
+        last = segments[-1] if segments else None
+        if last is not None and (last.sequence_length, last.weights) == (phase.sequence_length, own):
+            segments[-1] = Segment(last.first_step, last.steps + phase.steps, last.sequence_length, own)
+        else:
+            segments.append(Segment(phase.first_step, phase.steps, phase.sequence_length, own))
+        batch = Batch(phase.first_step, phase.batch_sequences, phase.mix_steps)
+        if not batches or (batches[-1].sequences, batches[-1].mix_steps) != (batch.sequences, batch.mix_steps):
+            batches.append(batch)
+    return ScheduleData(
+        seed=spec.seed,
+        block_tokens=_block_tokens(spec, {phase.sequence_length for phase in phases}),
+        window_blocks=spec.shuffle.window_blocks or WINDOW_BLOCKS,
+        domains=tuple(Domain(domain.name, domain.tokens) for domain in domains),
+        segments=tuple(segments),
+        batches=tuple(batches),
+    )
+
+
+def _block_tokens(spec: Spec, lengths: Iterable[int]) -> int:
+    unit = lcm(*lengths)
+    asked = spec.shuffle.block_tokens
+    if asked is None:
+        return -(-LEAST_BLOCK_TOKENS // unit) * unit
+    if asked % unit:
+        near = [n * unit for n in (asked // unit, asked // unit + 1) if n]
+        raise SpecError(
+            f"a block of {format_count(asked)} tokens does not hold whole sequences of"
+            f" {' and of '.join(format_count(length) for length in sorted(lengths))} tokens",
+            code="block-not-multiple",
+            place=spec.place("shuffle.block"),
+            hint=f"near it: {' or '.join(format_count(n) for n in near)} tokens",
+            block_tokens=asked,
+            near=near,
+        )
+    return asked
