@@ -1,0 +1,41 @@
+"""Which slots of a step a data-parallel rank reads."""
+
+from __future__ import annotations
+
+from mixture.errors import StreamError
+from mixture.schedule import ScheduleData
+
+
+def rank_slots(batch: int, rank: int, world_size: int) -> range:
+    """Slots floor(rank * batch / world_size) up to floor((rank + 1) * batch / world_size) of a step of `batch`."""
+    return range(rank * batch // world_size, (rank + 1) * batch // world_size)
+
+
+def check_rank(rank: int, world_size: int) -> None:
+    """Raise StreamError, `rank-invalid`, where there is no such rank."""
+    if world_size < 1 or not 0 <= rank < world_size:
+        raise StreamError(
+            f"there is no rank {rank} among {world_size}",
+            code="rank-invalid",
+            hint="ranks count from 0 to world_size - 1",
+            rank=rank,
+            world_size=world_size,
+        )
+
+
+def check_divisible(data: ScheduleData, world_size: int, first_step: int) -> None:
+    """Raise StreamError, `batch-not-divisible`, where a batch from a step on can not be shared out evenly."""
+    for i, batch in enumerate(data.batches):
+        ends = data.batches[i + 1].first_step if i + 1 < len(data.batches) else data.steps
+        if ends > first_step and batch.sequences % world_size:
+            fits = [n for n in range(1, batch.sequences + 1) if batch.sequences % n == 0]
+            below, above = max(n for n in fits if n < world_size), [n for n in fits if n > world_size]
+            near = f"{below} or {above[0]}" if above else str(below)
+            raise StreamError(
+                f"a batch of {batch.sequences} sequences, from step {batch.first_step} on, is not divisible by "
+                f"{world_size} ranks",
+                code="batch-not-divisible",
+                hint=f"take {near} ranks, or allow uneven ranks",
+                batch=batch.sequences,
+                world_size=world_size,
+            )

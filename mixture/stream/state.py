@@ -1,0 +1,125 @@
+"""Where a stream stands: a small JSON object, the same for all ranks and world sizes, and whether a stream may go on
+from it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from mixture.errors import StreamError
+from mixture.schedule import Schedule
+from mixture.store import Store
+
+_Step = Annotated[int, Field(ge=0)]
+_Hex = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+_Content = Annotated[str, Field(pattern="^tokens:[0-9a-f]{64}$")]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class AcceptedContent(_Model):
+    """From `step` on a run was continued on other content than it began with, for a reason."""
+
+    step: _Step
+    content: _Content
+    reason: Annotated[str, Field(min_length=1)]
+
+
+class StreamState(_Model):
+    """What a checkpoint keeps of the data.
+
+    step:       the next step to read; a step that was begun and not finished is read again
+    history:    the digest of all that decided what was read before it
+    content:    the digest of the content of the domains that were weighted before it, and what it is made of
+    boundaries: (step, history) where the segments and batches so far begin
+    accepted:   where the content changed and that was accepted
+    """
+
+    step: _Step
+    history: _Hex
+    content: _Content
+    boundaries: list[Annotated[list[Any], Field(min_length=2, max_length=2)]]
+    accepted: list[AcceptedContent] = []
+
+    def as_dict(self) -> dict[str, Any]:
+        """The state as JSON has it; `accepted` only where there is something."""
+        return self.model_dump(mode="json", exclude_defaults=True)
+
+
+def read_state(state: Mapping[str, Any]) -> StreamState:
+    """Check a saved state's form. Raises StreamError, `state-invalid`."""
+    try:
+        read = StreamState.model_validate(dict(state))
+        for boundary in read.boundaries:
+            if not (type(boundary[0]) is int and isinstance(boundary[1], str)):
+                raise TypeError(f"boundaries: {boundary!r} is not a step and a digest")
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise StreamError(f"this is no stream's state: {where}: {first['msg']}", code="state-invalid") from error
+    except (TypeError, ValueError) as error:
+        raise StreamError(f"this is no stream's state: {error}", code="state-invalid") from error
+    return read
+
+
+def boundaries(schedule: Schedule, step: int) -> list[list[Any]]:
+    """(step, history) at the starts of the segments and batches that begin before a step."""
+    starts = {s.first_step for s in schedule.data.segments} | {b.first_step for b in schedule.data.batches}
+    return [[start, schedule.history(start)] for start in sorted(starts) if start < step]
+
+
+def content_digest(schedule: Schedule, store: Store, step: int) -> str:
+    """The digest over the content digests of the domains that are weighted before a step."""
+    segments = [segment for segment in schedule.data.segments if segment.first_step < step]
+    return digest_of(
+        {
+            name: store.domains[name].content
+            for d, name in enumerate(schedule.names)
+            if any(segment.weights[d] for segment in segments)
+        }
+    )
+
+
+def digest_of(contents: Mapping[str, str]) -> str:
+    """`tokens:` and the SHA-256 of content digests by domain."""
+    text = json.dumps([*contents.items()], separators=(",", ":"), ensure_ascii=False)
+    return "tokens:" + hashlib.sha256(text.encode()).hexdigest()
+
+
+def check_history(schedule: Schedule, state: StreamState) -> None:
+    """Raise StreamError, `history-differs`, where this schedule did not read the same before the state's step.
+
+    The message says between which two steps the two part.
+    """
+    if state.step > schedule.steps:
+        raise StreamError(
+            f"the state is at step {state.step}, the lock ends at step {schedule.steps}",
+            code="history-differs",
+            hint="resume under a lock that is at least as long",
+            step=state.step,
+            steps=schedule.steps,
+        )
+    if schedule.history(state.step) == state.history:
+        return
+    agreed, parted = 0, state.step
+    for step, digest in [*sorted(state.boundaries), [state.step, state.history]]:
+        if step <= schedule.steps and schedule.history(step) == digest:
+            agreed = step
+        else:
+            parted = step
+            break
+    raise StreamError(
+        f"the state's run and this lock part between step {agreed} and step {parted}: what was read by step "
+        f"{state.step} is not what this lock reads",
+        code="history-differs",
+        hint="resume under the lock it was saved under, or one amended at or after that step",
+        agreed=agreed,
+        parted=parted,
+        step=state.step,
+    )
