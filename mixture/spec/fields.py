@@ -61,10 +61,16 @@ def unique_entries(node: Mapping, gatherer: Gatherer) -> Iterator[tuple[Scalar, 
         yield key, value
 
 
-def read_items(node: Node) -> tuple[Node, ...]:
-    """The items of a list that has some."""
+def read_list(node: Node) -> tuple[Node, ...]:
+    """The items of a list."""
     if not isinstance(node, Sequence):
         refuse(node.place, "this is not a list", code="not-a-list", hint="a list is right here")
-    if not node.items:
-        refuse(node.place, "the list is empty", code="empty-list", hint="at least one item is right here")
     return node.items
+
+
+def read_items(node: Node) -> tuple[Node, ...]:
+    """The items of a list that has some."""
+    items = read_list(node)
+    if not items:
+        refuse(node.place, "the list is empty", code="empty-list", hint="at least one item is right here")
+    return items

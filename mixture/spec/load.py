@@ -9,7 +9,7 @@ from pathlib import Path
 from mixture.errors import MixtureError, Place, UnitError
 from mixture.spec.document import parse_document
 from mixture.spec.errors import Gatherer, SpecFileError, refuse
-from mixture.spec.fields import Reader, read_fields, read_items
+from mixture.spec.fields import Reader, read_fields, read_list
 from mixture.spec.findings import FindingCode
 from mixture.spec.models import Budget, CatalogSource, Shuffle, Spec
 from mixture.spec.nodes import Mapping, Node, key_places
@@ -85,7 +85,7 @@ def _read_shuffle(node: Node) -> Shuffle:
 def _read_accept(node: Node) -> tuple[FindingCode, ...]:
     codes: list[FindingCode] = []
     gatherer = Gatherer()
-    for item in read_items(node):
+    for item in read_list(node):
         with gatherer:
             codes.append(read_word(item, FindingCode, code="unknown-finding"))
     gatherer.finish()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -44,8 +45,7 @@ def key_path(holder: str, part: str | int) -> str:
     if isinstance(part, int):
         return f"{holder}[{part}]"
     if not _PLAIN_WORD.fullmatch(part):
-        quoted = part.replace("\\", "\\\\").replace('"', '\\"')
-        return f'{holder}["{quoted}"]'
+        return f"{holder}[{json.dumps(part, ensure_ascii=not part.isprintable())}]"
     return f"{holder}.{part}" if holder else part
 
 

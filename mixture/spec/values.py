@@ -42,16 +42,27 @@ def read_scalar(node: Node) -> Scalar:
 def read_text(node: Node) -> str:
     """A text as written, whatever YAML takes it for: `no`, `08`, `1e3` and `null` are names like any other."""
     text = read_scalar(node).text
-    odd = next((character for character in text if unicodedata.category(character) in _NOT_IN_TEXTS), None)
-    if odd is not None:
-        message = f"{quote(text)} holds the control character {quote(odd)}"
-        refuse(node.place, message, code="control-character", hint="names and texts are of visible characters")
+    _check_characters(node, text)
     return text
 
 
 def read_condition(node: Node) -> str:
     """A text that may go over several lines."""
-    return read_scalar(node).text.strip()
+    text = read_scalar(node).text.strip()
+    _check_characters(node, text.replace("\n", " ").replace("\t", " "))
+    return text
+
+
+def control_character(text: str) -> str | None:
+    """The first character that a name can not have, or None."""
+    return next((character for character in text if unicodedata.category(character) in _NOT_IN_TEXTS), None)
+
+
+def _check_characters(node: Node, text: str) -> None:
+    odd = control_character(text)
+    if odd is not None:
+        message = f"{quote(text)} holds the control character {quote(odd)}"
+        refuse(node.place, message, code="control-character", hint="names and texts are of visible characters")
 
 
 def read_domain(node: Node) -> str:
