@@ -1,0 +1,67 @@
+"""Which rows of a catalog a condition is true for."""
+
+from __future__ import annotations
+
+import re
+
+import pyarrow as pa
+
+from mixture.catalog.allowed import Column, Kind, write_condition
+from mixture.catalog.condition import parse_condition
+from mixture.catalog.csv_table import is_plain_decimal
+from mixture.catalog.sealed import sealed_duckdb
+from mixture.errors import CatalogError, Place
+from mixture.units import quote
+
+_DEEP_ENOUGH = 1_000
+_LIKE_A_NUMBER = re.compile(r"[-+]?[0-9]*\.?[0-9]+([eE][-+]?[0-9]+)?")
+
+
+def select_rows(table: pa.Table, where: str, *, place: Place | None = None) -> tuple[int, ...]:
+    """The indices, ascending, of the rows for which `where` is true. Raises CatalogError at this place."""
+    import duckdb
+
+    tree = parse_condition(where, place=place)
+    columns = {name: _column(table, index) for index, name in enumerate(table.column_names)}
+    condition = write_condition(tree, columns, place=place)
+    # Columns get names of ours: a user's could be any text, and DuckDB's do not tell `A` from `a`.
+    cells = pa.table([*table.columns, pa.array(range(table.num_rows))], [*_names(table), "row"])
+    try:
+        with sealed_duckdb(max_depth=_DEEP_ENOUGH) as connection:
+            connection.register("cells", cells)
+            rows = connection.execute(f"SELECT row FROM cells WHERE {condition} ORDER BY row").fetchall()
+    except duckdb.Error as error:
+        message = str(error).splitlines()[0]
+        raise CatalogError(
+            f"the condition can not be worked out: {message}", code="condition-fails", place=place, where=where
+        ) from error
+    return tuple(row for (row,) in rows)
+
+
+def _names(table: pa.Table) -> list[str]:
+    return [f"c{index}" for index in range(table.num_columns)]
+
+
+def _column(table: pa.Table, index: int) -> Column:
+    kind = table.schema.field(index).type
+    sql = _names(table)[index]
+    if pa.types.is_integer(kind):
+        return Column(f"{sql}::HUGEINT", Kind.NUMBER)
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return Column(sql, Kind.NUMBER)
+    if pa.types.is_boolean(kind):
+        return Column(sql, Kind.BOOLEAN)
+    if pa.types.is_null(kind):
+        return Column("NULL", Kind.NULL)
+    return Column(sql, Kind.TEXT, _why_text(table, index))
+
+
+def _why_text(table: pa.Table, index: int) -> str | None:
+    """Why a column with numbers in it is one of text, said where someone takes it for one of numbers."""
+    texts = [text for text in table.column(index).to_pylist() if text is not None]
+    if not any(map(_LIKE_A_NUMBER.fullmatch, texts)):
+        return None
+    odd = next((text for text in texts if not is_plain_decimal(text)), None)
+    if odd is None:
+        return "its numbers are texts: write them in single quotes"
+    return f"{quote(odd)} makes it text: only integers in plain digits make a column of numbers in CSV"

@@ -1,0 +1,87 @@
+"""A table as it was read: columns of plain values, and where each row stands in its file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+
+from mixture.errors import CatalogError, Place, nearest
+from mixture.units import quote
+
+Cell = None | bool | int | float | Decimal | str
+"""One value. None is a value that is not there: an empty cell of a CSV file, null, or not a number."""
+
+MOST_ROWS = 1_000_000
+MOST_COLUMNS = 1_000
+MOST_BYTES = 2**28
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns by name, in the file's order, all of one length; the line of each row where the file has lines."""
+
+    path: Path
+    columns: dict[str, list[Cell]]
+    lines: tuple[int, ...] | None = None
+
+    @property
+    def num_rows(self) -> int:
+        return len(next(iter(self.columns.values()), []))
+
+    def row(self, row: int) -> str:
+        """How a message names a row: by its line, or counted from 1."""
+        return f"row {row + 1}" if self.lines is None else f"line {self.lines[row]}"
+
+    def place(self, row: int) -> Place:
+        """Where a row stands."""
+        line = None if self.lines is None else self.lines[row]
+        return Place(file=str(self.path), line=line, path=self.row(row))
+
+    def column(self, name: str, *, place: Place | None = None) -> list[Cell]:
+        """The values of a column. Raises CatalogError `missing-column`, at the place that asks for it."""
+        if name not in self.columns:
+            known = ", ".join(quote(column) for column in list(self.columns)[:12])
+            raise CatalogError(
+                f"{self.path.name} has no column {quote(name)}",
+                code="missing-column",
+                place=place or Place(file=str(self.path), line=None if self.lines is None else 1),
+                hint=nearest(name, self.columns) or f"its columns: {known}",
+                column=name,
+                columns=tuple(self.columns),
+            )
+        return self.columns[name]
+
+    def error(self, message: str, *, row: int, code: str, hint: str | None = None, **facts: object) -> CatalogError:
+        """An error about one row."""
+        text = message if self.lines is not None else f"{self.row(row)}: {message}"
+        return CatalogError(text, code=code, place=self.place(row), hint=hint, **facts)
+
+
+def check_header(path: Path, names: list[str]) -> None:
+    """Columns need names, each its own. Raises CatalogError."""
+    place = Place(file=str(path), line=1)
+    if len(names) > MOST_COLUMNS:
+        raise CatalogError(
+            f"{len(names):,} columns", code="table-too-large", place=place, hint=f"up to {MOST_COLUMNS:,}"
+        )
+    seen: set[str] = set()
+    for number, name in enumerate(names, start=1):
+        if not name:
+            hint = "a data frame's index is left out with index=False" if number == 1 else None
+            raise CatalogError(f"column {number} has no name", code="nameless-column", place=place, hint=hint)
+        if name in seen:
+            raise CatalogError(
+                f"two columns are named {quote(name)}", code="duplicate-column", place=place, column=name
+            )
+        seen.add(name)
+
+
+def check_num_rows(path: Path, num_rows: int) -> None:
+    """A table has rows, and not more than a table of domains can have. Raises CatalogError."""
+    place = Place(file=str(path))
+    if num_rows == 0:
+        raise CatalogError("the table has no rows", code="no-rows", place=place, hint="one row a domain")
+    if num_rows > MOST_ROWS:
+        hint = f"a table of domains has up to {MOST_ROWS:,}"
+        raise CatalogError(f"{num_rows:,} rows", code="table-too-large", place=place, hint=hint)

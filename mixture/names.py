@@ -1,0 +1,25 @@
+"""What names may be: of visible characters, some endings reserved. One rule for specs, catalogs and stores."""
+
+from __future__ import annotations
+
+import unicodedata
+
+HELD_OUT_ENDING = "@validation"
+"""Ends the name of a domain of held-out documents."""
+
+DIGEST_MARK = "@sha256:"
+"""Stands before a digest; what follows is not part of a name."""
+
+# Characters that are not seen, or end a line: control (the schedule's keys are joined by one), lone surrogates, and
+# the line and paragraph separators.
+_NOT_IN_NAMES = {"Cc", "Cs", "Zl", "Zp"}
+
+
+def odd_character(name: str) -> str | None:
+    """The first character that may not stand in a name, or None."""
+    return next((character for character in name if unicodedata.category(character) in _NOT_IN_NAMES), None)
+
+
+def is_held_out(name: str) -> bool:
+    """True for a domain that no phase may weigh."""
+    return name.endswith(HELD_OUT_ENDING) or DIGEST_MARK in name
