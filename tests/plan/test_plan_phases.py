@@ -1,0 +1,239 @@
+"""Phases to steps: exact boundaries from the start of the run, rounded half up once."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from mixture.errors import SpecError
+from mixture.plan import make_plan
+from mixture.spec import FindingCode
+
+
+def phase(name: str, extent: str = "", more: str = "") -> str:
+    return f"{{phase: {name}, {extent + ', ' if extent else ''}{more}weights: uniform}}"
+
+
+def laid(plan):
+    return [(p.name, p.laid.first_step, p.laid.steps) for p in plan.phases]
+
+
+def found(plan, code):
+    return [finding for finding in plan.findings if finding.code is code]
+
+
+def test_steps_of_a_phase_run_from_its_first_to_one_before_the_next(write_spec):
+    plan = make_plan(write_spec(phase("a", "steps: 10"), phase("b", "until: step 20"), budget="20 steps"))
+    assert laid(plan) == [("a", 0, 10), ("b", 10, 10)]
+    assert plan.steps == 20
+    assert plan.schedule.step_of(10 * 8 - 1) == 9
+    assert plan.schedule.step_of(10 * 8) == 10
+
+
+def test_a_percentage_boundary_inside_a_step_is_rounded_and_said(write_spec):
+    plan = make_plan(write_spec(phase("a", "until: 80%"), phase("b"), budget="390251 steps"))
+    assert laid(plan) == [("a", 0, 312_201), ("b", 312_201, 78_050)]
+    (note,) = found(plan, FindingCode.BOUNDARY_ROUNDED)
+    assert note.facts == {"phase": "a", "asked": Fraction(3_122_008, 10), "step": 312_201}
+    assert "312200.8" in note.message
+    assert note.place.path == "phases[0].until"
+
+
+def test_boundaries_do_not_add_up_rounding(write_spec):
+    shares = [phase(f"p{i}", "share: 12.5%") for i in range(7)]
+    plan = make_plan(write_spec(*shares, phase("last"), budget="100 steps"))
+    assert [p.laid.first_step for p in plan.phases] == [0, 13, 25, 38, 50, 63, 75, 88]
+
+
+def test_half_a_step_rounds_up(write_spec):
+    plan = make_plan(write_spec(phase("a", "share: 50%"), phase("b"), budget="5 steps"))
+    assert laid(plan) == [("a", 0, 3), ("b", 3, 2)]
+
+
+def test_phases_in_tokens_use_their_own_batch_and_length(write_spec):
+    spec = write_spec(
+        phase("pretraining", "tokens: 5.93T", "batch: 4194304 tokens, "),
+        phase("midtraining", "tokens: 100B", "batch: 2097152 tokens, "),
+        phase("long", "tokens: 50B", "batch: 4194304 tokens, sequence_length: 65536, "),
+        sequence_length="8192",
+        batch="512 sequences",
+        budget="6.08T tokens",
+        catalog="domain,tokens\nweb,9T\n",
+    )
+    plan = make_plan(spec)
+    asked = [Fraction(5_930_000_000_000, 4_194_304)]
+    asked.append(asked[0] + Fraction(100_000_000_000, 2_097_152))
+    asked.append(asked[1] + Fraction(50_000_000_000, 4_194_304))
+    assert [p.laid.asked_end for p in plan.phases] == asked
+    assert [p.laid.end_step for p in plan.phases] == [1_413_822, 1_461_506, 1_473_427]
+    assert [p.laid.batch_sequences for p in plan.phases] == [512, 256, 64]
+    assert {p.laid.batch_tokens for p in plan.phases} == {4_194_304, 2_097_152}
+
+
+def test_a_share_of_a_budget_in_tokens_is_a_share_of_tokens(write_spec):
+    plan = make_plan(
+        write_spec(
+            phase("small", "share: 50%", "batch: 10 sequences, "),
+            phase("large", "share: 50%", "batch: 40 sequences, "),
+            budget="64000 tokens",
+        )
+    )
+    assert laid(plan) == [("small", 0, 200), ("large", 200, 50)]
+    assert [p.laid.tokens for p in plan.phases] == [32_000, 32_000]
+
+
+def test_until_counts_tokens_from_the_start_of_the_run(write_spec):
+    plan = make_plan(
+        write_spec(phase("a", "until: 1600 tokens", "batch: 10 sequences, "), phase("b"), budget="2880 tokens")
+    )
+    assert laid(plan) == [("a", 0, 10), ("b", 10, 10)]
+
+
+def test_a_batch_in_tokens_follows_the_length_and_a_batch_in_sequences_does_not(write_spec):
+    spec = write_spec(
+        phase("tokens", "steps: 5", "sequence_length: 8192, batch: 8388608 tokens, "),
+        phase("sequences", "steps: 5", "sequence_length: 8192, batch: 2048 sequences, "),
+        budget="10 steps",
+    )
+    tokens, sequences = make_plan(spec).phases
+    assert (tokens.laid.batch_sequences, tokens.laid.batch_tokens) == (1_024, 8_388_608)
+    assert (sequences.laid.batch_sequences, sequences.laid.batch_tokens) == (2_048, 16_777_216)
+
+
+def test_a_batch_that_is_not_whole_sequences_is_refused_with_the_nearest_sizes(write_spec):
+    with pytest.raises(SpecError) as caught:
+        make_plan(write_spec(phase("a"), batch="100 tokens"))
+    assert caught.value.code == "batch-not-whole"
+    assert caught.value.facts["near"] == [96, 112]
+    assert caught.value.place.line == 4
+
+
+def test_a_phase_at_a_step_after_a_batch_change_begins_at_the_sum_of_both_batches(write_spec):
+    spec = write_spec(
+        phase("small", "until: step 100", "batch: 8 sequences, "),
+        phase("large", "until: step 150", "batch: 16 sequences, "),
+        phase("later", "", "batch: 16 sequences, "),
+        budget="200 steps",
+    )
+    plan = make_plan(spec)
+    assert plan.phases[2].laid.first_step == 150
+    assert plan.schedule.positions_before(150) == 1_600
+    assert [(b.first_step, b.sequences) for b in plan.data.batches] == [(0, 8), (100, 16)]
+
+
+@pytest.mark.parametrize(
+    ("phases", "code"),
+    [
+        (("until: step 60", "until: step 40", ""), "phase-order"),
+        (("until: step 60", "until: step 60", ""), "phase-empty"),
+        (("until: step 60", "steps: 40", ""), "phases-miss-budget"),
+        (("steps: 120", ""), "phases-miss-budget"),
+        (("steps: 50", "steps: 49"), "phases-miss-budget"),
+        (("share: 80%", "share: 21%"), "phases-miss-budget"),
+    ],
+)
+def test_phases_out_of_order_empty_or_not_the_budget_are_refused(write_spec, phases, code):
+    spec = write_spec(*(phase(f"p{i}", extent) for i, extent in enumerate(phases)))
+    with pytest.raises(SpecError) as caught:
+        make_plan(spec)
+    assert caught.value.code == code
+    assert caught.value.place.line > 6
+
+
+def test_phases_that_miss_the_budget_by_less_than_a_step_end_with_it(write_spec):
+    spec = write_spec(*(phase(f"p{i}", "share: 33.3333%") for i in range(3)), budget="1000 steps")
+    assert make_plan(spec).steps == 1_000
+
+
+def test_phases_so_short_that_two_boundaries_round_to_one_step_are_refused(write_spec):
+    spec = write_spec(phase("a", "until: 49.6%"), phase("b", "until: 50.4%"), phase("c"), budget="50 steps")
+    (finding,) = make_plan(spec).refusals
+    assert finding.code is FindingCode.PHASE_VANISHED
+    assert finding.facts == {"phase": "b", "asked": Fraction(252, 10), "step": 25}
+    assert finding.place.path == "phases[1].until"
+
+
+def test_a_vanished_phase_that_is_accepted_is_listed_without_steps(write_spec):
+    spec = write_spec(
+        phase("a", "until: 49.6%"), phase("b", "until: 50.4%"), phase("c"),
+        budget="50 steps", accept="[phase-vanished]",
+    )  # fmt: skip
+    plan = make_plan(spec)
+    assert not plan.refusals
+    assert laid(plan) == [("a", 0, 25), ("b", 25, 0), ("c", 25, 25)]
+    assert set(plan.phases[1].sequences) == {0}
+
+
+def test_a_budget_in_steps_and_tokens_that_disagree_is_found_with_both_figures(write_spec):
+    spec = write_spec(
+        phase("all"),
+        sequence_length="4096",
+        batch="11264 sequences",
+        budget="{steps: 390251, tokens: 18.75T}",
+        catalog="domain,tokens\nweb,23T\n",
+    )
+    plan = make_plan(spec)
+    (finding,) = plan.refusals
+    assert finding.code is FindingCode.BUDGET_MISMATCH
+    assert finding.facts["tokens_planned"] == plan.tokens == 18_005_144_633_344
+    assert finding.facts["tokens_asked"] == 18_750_000_000_000
+    assert "18,005,144,633,344" in finding.message
+    assert "18,750,000,000,000" in finding.message
+
+
+@pytest.mark.parametrize(("tokens", "mismatches"), [(12_800, 0), (12_927, 0), (12_928, 1), (12_673, 0), (12_672, 1)])
+def test_a_budget_mismatch_is_a_step_or_more(write_spec, tokens, mismatches):
+    spec = write_spec(phase("all"), budget=f"{{steps: 100, tokens: {tokens}}}")
+    assert len(found(make_plan(spec), FindingCode.BUDGET_MISMATCH)) == mismatches
+
+
+def test_a_batch_that_the_ranks_can_not_share_is_refused_with_sizes_near_it(write_spec):
+    spec = write_spec(phase("all"), batch="6 sequences")
+    (finding,) = make_plan(spec, world_size=4).refusals
+    assert finding.code is FindingCode.BATCH_NOT_DIVISIBLE
+    assert finding.facts["near"] == [4, 8]
+    assert finding.place.path == "batch"
+    assert not make_plan(spec, world_size=3).refusals
+    assert not make_plan(spec).refusals
+
+
+@pytest.mark.parametrize(
+    ("batch", "mix_steps"),
+    [
+        ("1 sequences", 4_096),
+        ("1000 sequences", 5),
+        ("4095 sequences", 2),
+        ("4096 sequences", 1),
+        ("9999 sequences", 1),
+    ],
+)
+def test_small_batches_are_mixed_over_enough_steps_for_4096_sequences(write_spec, batch, mix_steps):
+    assert make_plan(write_spec(phase("all"), batch=batch)).data.batches[0].mix_steps == mix_steps
+
+
+@pytest.mark.parametrize(
+    ("lengths", "block"), [((16,), 65_536), ((4096, 65536), 65_536), ((4096, 131072), 131_072), ((3, 7), 65_541)]
+)
+def test_the_default_block_is_the_smallest_common_multiple_from_65536_on(write_spec, lengths, block):
+    phases = [phase(f"p{n}", "share: 50%", f"sequence_length: {n}, ") for n in lengths[:1]]
+    phases.append(phase("last", "", f"sequence_length: {lengths[-1]}, "))
+    plan = make_plan(write_spec(*phases))
+    assert plan.data.block_tokens == block
+    assert plan.data.window_blocks == 64
+    (note,) = found(plan, FindingCode.LONGEST_CONTEXT)
+    assert note.facts["block_tokens"] == block
+
+
+def test_a_block_that_cuts_sequences_is_refused(write_spec):
+    with pytest.raises(SpecError) as caught:
+        make_plan(write_spec(phase("all"), shuffle="{block: 1000 tokens}"))
+    assert caught.value.code == "block-not-multiple"
+    assert caught.value.facts["near"] == [992, 1_008]
+
+
+@pytest.mark.parametrize(("budget", "code"), [("2e15 steps", "run-too-long"), ("63 tokens", "run-too-short")])
+def test_runs_longer_than_can_be_ordered_or_without_a_step_are_refused(write_spec, budget, code):
+    with pytest.raises(SpecError) as caught:
+        make_plan(write_spec(phase("all"), budget=budget))
+    assert caught.value.code == code
