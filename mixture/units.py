@@ -107,14 +107,11 @@ def format_count(count: int) -> str:
 
 
 def format_short(count: int) -> str:
-    """A count to four digits, rounded half up: 18.01T, 390.3K, 4096."""
-    for suffix, power in reversed(SUFFIXES.items()):
-        if abs(count) >= 10**power and abs(count) >= 10_000:
-            places = max(0, 4 - len(str(abs(count) // 10**power)))
-            rounded = (2 * abs(count) * 10**places + 10**power) // (2 * 10**power)
-            sign = "-" if count < 0 else ""
-            return f"{sign}{format_exact(Fraction(rounded, 10**places))}{suffix}"
-    return str(count)
+    """A count to four digits, rounded half up, with a suffix from 10,000 on: 18.01T, 390.3K, 4096."""
+    scale = 10 ** max(0, len(str(abs(count))) - 4)
+    rounded = (2 * abs(count) + scale) // (2 * scale) * scale
+    suffix, power = next(((s, p) for s, p in reversed(SUFFIXES.items()) if rounded >= max(10**p, 10_000)), ("", 0))
+    return f"{'-' if count < 0 else ''}{format_exact(Fraction(rounded, 10**power))}{suffix}"
 
 
 def format_exact(value: Fraction) -> str:

@@ -28,7 +28,7 @@ from mixture.spec.nodes import Mapping, Node, Scalar, Sequence, key_path
 from mixture.units import quote
 
 LARGEST_DEPTH = 20
-LARGEST_NUM_NODES = 200_000
+LARGEST_NUM_NODES = 100_000
 
 
 def parse_document(text: str, *, file: str) -> Node:

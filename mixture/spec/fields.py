@@ -34,9 +34,11 @@ def read_fields(
                 refuse(key.place, f"nothing reads the key {quote(key.text)}", code="unknown-key", hint=hint)
             values[key.text] = readers[key.text](value)
     written = {key.text: key for key, _ in node.entries}
+    unknown = written.keys() - readers.keys()
     for name in required:
         with gatherer:
-            if name not in written:
+            # A slip in a key is one error, not an unknown key and a missing one.
+            if name not in written and not any(nearest(key, [name]) for key in unknown):
                 refuse(node.place, f"the key {quote(name)} is missing", code="missing-key")
     with gatherer:
         given = [key for name, key in written.items() if name in alternatives]

@@ -34,7 +34,7 @@ def read_scalar(node: Node) -> Scalar:
     if not isinstance(node, Scalar):
         found = "a mapping" if isinstance(node, Mapping) else "a list"
         refuse(node.place, f"this is {found}", code="not-a-value", hint="a single value is right here")
-    if not node.text.strip():
+    if not node.text.strip(" \t\n"):
         refuse(node.place, "this is empty", code="missing-value", hint="a value is right here")
     return node
 
@@ -110,7 +110,7 @@ def read_count(node: Node, unit: Unit, *, least: int = 1, most: int = LARGEST_CO
 def read_number(node: Node, parse: Callable[[str], T]) -> T:
     """What a parser of `mixture.units` makes of the value; its UnitError gets the place. A number has no quotes."""
     scalar = read_scalar(node)
-    if scalar.quoted and scalar.text.strip()[-1] in "0123456789.":
+    if scalar.quoted and scalar.text.rstrip().endswith(tuple("0123456789.")):
         message = f'"{scalar.text}" is a text, not a number'
         refuse(node.place, message, code="quoted-number", hint="take the quotes off")
     try:
