@@ -1,0 +1,50 @@
+# Everything runs in .venv, which the first command makes. Needs Python 3.11 or newer with pip and venv, and git.
+PYTHON ?= python3
+VENV ?= .venv
+DEMO ?= demo
+ARGS ?=
+RUN := $(VENV)/.installed
+DEV := $(VENV)/.installed-dev
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-all check format bench golden clean
+
+help: ## Show what there is
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(RUN): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "mixture needs Python 3.11 or newer: make PYTHON=python3.11")'
+	test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e .
+	touch $@
+
+$(DEV): pyproject.toml $(RUN)
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $@
+
+demo: $(RUN) ## Text on this machine to a store, a plan, a lock and batches, in demo/ (about a minute)
+	$(VENV)/bin/mixture demo -o $(DEMO)
+
+test: $(DEV) ## All tests that need nothing but Python; ARGS="tests/plan -k budget" runs some
+	PYTHONHASHSEED=random $(VENV)/bin/python -m pytest -n auto $(ARGS)
+
+test-all: test ## The same: no test needs more yet
+
+check: $(DEV) ## Format, lint and types
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/mypy
+
+format: $(DEV) ## Put the code into its format
+	$(VENV)/bin/ruff format .
+	$(VENV)/bin/ruff check --fix .
+
+bench: $(DEV) ## The figures of the README, on one core, as ratios within one run
+	$(VENV)/bin/python -m benchmarks.schedule
+	$(VENV)/bin/python -m benchmarks.stream
+
+golden: $(DEV) ## Make tests/golden anew from the oracle, at SCHEDULE_ORACLE
+	$(VENV)/bin/python tests/golden/make_golden.py
+
+clean: ## Remove what the other commands made
+	rm -rf $(VENV) $(DEMO) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

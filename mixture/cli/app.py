@@ -1,0 +1,78 @@
+"""The commands in one place, and how errors leave the program.
+
+Exit codes: 0 done · 1 refused, with `error[CODE]: FILE:LINE:COLUMN: …` on standard error · 2 wrong usage · 130 stopped.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+import typer
+
+from mixture._version import __version__
+from mixture.cli import demo, plan, schedule, store, stream
+from mixture.errors import MixtureError
+
+app = typer.Typer(
+    name="mixture",
+    help="Declare data mixtures for language model training, lock them, and read exactly what they say.",
+    epilog="Begin with `mixture demo`. Every command has --help with examples, and --json for programs.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+for module in (plan, schedule, store, stream, demo):
+    module.register(app)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    _version: bool = typer.Option(False, "--version", help="Show the version.", callback=_print_version, is_eager=True),
+) -> None:
+    """Declare data mixtures for language model training, lock them, and read exactly what they say."""
+
+
+SPREAD = frozenset({"--at", "--step"})
+"""Options that take several numbers in a row: `--at 0 17 4000`."""
+
+
+def spread(arguments: Sequence[str]) -> list[str]:
+    """Say an option of SPREAD once for each number behind it, which is how the parser takes several."""
+    out: list[str] = []
+    option = None
+    for argument in arguments:
+        if argument in SPREAD:
+            option = argument
+        elif option is not None and argument.removeprefix("-").isdigit():
+            out += [] if out[-1] == option else [option]
+        else:
+            option = None
+        out.append(argument)
+    return out
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the program and leave it with its exit code."""
+    try:
+        app(spread(sys.argv[1:] if arguments is None else arguments))
+    except MixtureError as error:
+        for single in getattr(error, "errors", (error,)):
+            print(f"error[{single.code}]: {single}", file=sys.stderr)
+        sys.exit(1)
+    except BrokenPipeError:
+        # Whoever read the output has gone: point it at nothing, so that the interpreter's last flush is silent.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+        sys.exit(130)

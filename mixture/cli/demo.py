@@ -1,0 +1,122 @@
+"""`mixture demo`: the whole way from text to batches, on text that is on any machine with Python."""
+
+from __future__ import annotations
+
+import csv
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mixture.cli.output import whole_file
+from mixture.errors import MixtureError, Place
+
+if TYPE_CHECKING:
+    from mixture.store import Store
+
+SPEC = """\
+# Written by `mixture demo`. Change a share, then: mixture plan {folder}/mixture.yaml
+mixture: demo
+catalog: catalog.csv
+tokenizer: bytes
+seed: 0
+sequence_length: 1024
+batch: 32 sequences
+budget: 500 steps
+max_epochs: 8
+phases:
+  - phase: pretraining
+    share: 80%
+    weights:
+      - {{where: "kind = 'code'", share: 70%, within: proportional}}
+      - {{where: "kind = 'prose'", share: 25%, within: proportional}}
+      - {{where: "kind = 'legal'", share: 5%, within: uniform}}
+  - phase: midtraining            # the rest: 20%
+    weights:
+      - {{replay: pretraining, share: 70%}}
+      - {{where: "kind = 'prose'", share: 30%, within: uniform}}
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the program."""
+    app.command(epilog="Example: mixture demo -o demo")(demo)
+
+
+def demo(
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Where store, spec and lock go.")] = Path(
+        "demo"
+    ),
+    processes: Annotated[int | None, typer.Option(min=1, metavar="N", help="Default: one a core.")] = None,
+) -> None:
+    """Make a store of real text, plan and lock an 80/20 mixture of it, and show its first batches."""
+    from mixture.cli import plan as planning
+    from mixture.cli.stream import show
+    from mixture.plan import make_lock, make_plan, write_lock
+    from mixture.spec import load_spec
+    from mixture.stream import open_stream
+
+    store = _store(out, processes)
+    spec_file, lock_file = out / "mixture.yaml", out / "mixture.lock.json"
+    if not spec_file.exists():
+        spec_file.write_text(SPEC.format(folder=out), encoding="utf-8")
+    _heading("3. The plan: 80% pretraining, 20% midtraining")
+    plan = make_plan(load_spec(spec_file))
+    planning.show(plan, most=None)
+    lock = make_lock(plan)
+    write_lock(lock, lock_file)
+    _heading(f"4. The lock: {lock_file}, {lock_file.stat().st_size:,} bytes that fix all {plan.steps:,} steps")
+    print(f"digest {lock.digest}")
+    stream = open_stream(lock, store, documents=True)
+    _heading("5. The first batches, and one from the end of the run")
+    for _ in range(2):
+        show(stream, next(stream), 4)
+    show(stream, next(open_stream(lock, store, first_step=plan.steps - 1, documents=True)), 4)
+    folder = shlex.quote(str(out))
+    _heading("Three commands to try next")
+    print(f"  mixture positions {folder}/mixture.lock.json --at 0 7 15999")
+    print(f"  mixture find {folder}/mixture.lock.json python-reference 5000")
+    print(
+        f"  mixture stream {folder}/mixture.lock.json --store {folder}/store --first-step 450 --rank 1 --world-size 4"
+    )
+
+
+def _heading(text: str) -> None:
+    print(f"\n── {text}\n")
+
+
+def _store(out: Path, processes: int | None) -> Store:
+    """The demo's store in a folder: the one that is there, or a new one."""
+    from mixture.cli.demo_text import gather
+    from mixture.cli.store import ingest_progress, show_report
+    from mixture.store import ingest, open_store
+
+    folder = out / "store"
+    if folder.exists():
+        _heading(f"1, 2. The store in {folder} is there already; remove {out} to begin anew")
+        return open_store(folder)
+    if out.exists() and any(out.iterdir()) and not (out / "sources.yaml").exists():
+        raise MixtureError(
+            "there is something else in this folder",
+            code="folder-in-use",
+            place=Place(file=str(out)),
+            hint="name another with -o",
+        )
+    out.mkdir(parents=True, exist_ok=True)
+    _heading("1. Text that is on this machine: the Python library, installed packages, headers, manuals")
+    kinds = gather(out / "text")
+    names = sorted(kinds)
+    lines = [f"  {name}: {{files: [text/{name}.jsonl], text: text, id: id, attributes: [path]}}" for name in names]
+    (out / "sources.yaml").write_text("domains:\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    _heading(f"2. Ingest into {folder}")
+    with ingest_progress() as progress:
+        report = ingest(out / "sources.yaml", folder, processes=processes, progress=progress)
+    show_report(report)
+    store = open_store(folder)
+    with whole_file(out / "catalog.csv") as beside, beside.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["domain", "kind", "tokens", "documents", "tokenizer"])
+        for name, domain in store.domains.items():
+            writer.writerow([name, kinds[name], domain.tokens, domain.documents, store.tokenizer])
+    return store

@@ -1,0 +1,112 @@
+"""Real text that any machine with Python has, gathered as JSON lines by domain, at most 8 MB of each."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import sysconfig
+import zlib
+from collections.abc import Iterable, Iterator
+from email.parser import Parser
+from itertools import chain
+from pathlib import Path
+
+MOST_BYTES = 8_000_000
+"""Of each domain's text. Which documents are taken follows from a hash of their names."""
+
+Documents = Iterator[tuple[str, str]]  # path to show, text
+
+
+def gather(folder: Path) -> dict[str, str]:
+    """Write DIR/NAME.jsonl for every domain that this machine has text of; gives name to kind."""
+    folder.mkdir(parents=True, exist_ok=True)
+    kinds = {}
+    for name, (kind, documents) in _domains().items():
+        count, size = _write(folder / f"{name}.jsonl", documents)
+        if count:
+            kinds[name] = kind
+            print(f"  {name:<22}{kind:<8}{count:>7,} documents {size:>12,} bytes", flush=True)
+    return kinds
+
+
+def _domains() -> dict[str, tuple[str, Documents]]:
+    paths = {name: Path(path) for name, path in sysconfig.get_paths().items()}
+    library, packages, include = paths["stdlib"], paths["purelib"], paths["include"]
+    share = Path("/usr/share")
+    in_library = [p for p in _files(library, "*.py") if not {"site-packages", "dist-packages"} & set(p.parts)]
+    in_packages = _files(packages, "*.py")
+    manuals = chain.from_iterable(_files(section, "*.gz") for section in sorted(share.glob("man/man*")))
+    headers = [*_files(include, "*.h"), *_files(packages, "*.h"), *_files(Path("/usr/include"), "*.h")]
+    licences = [p for p in _files(packages, "*") if _is_licence(p)]
+    return {
+        "python-library": ("code", _read(p for p in in_library if not _is_test(p))),
+        "python-tests": ("code", _read(p for p in in_library if _is_test(p))),
+        "python-reference": ("prose", _reference()),
+        "package-code": ("code", _read(p for p in in_packages if not _is_test(p))),
+        "package-tests": ("code", _read(p for p in in_packages if _is_test(p))),
+        "package-stubs": ("code", _read(_files(packages, "*.pyi"))),
+        "package-descriptions": ("prose", _descriptions(_files(packages, "METADATA"))),
+        "package-licences": ("legal", _read(licences)),
+        "c-headers": ("code", _read(headers)),
+        "manual-pages": ("prose", _read(manuals)),
+        "documents": ("prose", _read(p for p in _files(share / "doc", "*") if _is_document(p))),
+        "system-licences": ("legal", _read(_files(share / "doc", "copyright"))),
+    }
+
+
+def _files(folder: Path, pattern: str) -> list[Path]:
+    """Files below a folder, the ones a link leads to once; in an order that a hash of their names gives."""
+    found = {path.resolve() for path in folder.rglob(pattern) if path.is_file()} if folder.is_dir() else set()
+    return sorted(found, key=lambda path: hashlib.blake2b(str(path).encode(errors="surrogateescape")).digest())
+
+
+def _is_test(path: Path) -> bool:
+    return bool({"test", "tests", "idle_test"} & set(path.parts))
+
+
+def _is_licence(path: Path) -> bool:
+    name = path.name.upper()
+    return ".dist-info" in str(path.parent) and name.startswith(("LICENSE", "LICENCE", "COPYING", "NOTICE"))
+
+
+def _is_document(path: Path) -> bool:
+    name = path.name.lower().removesuffix(".gz")
+    return name.startswith(("readme", "changelog", "news", "faq", "todo", "authors")) or name.endswith((".txt", ".md"))
+
+
+def _read(paths: Iterable[Path]) -> Documents:
+    """Texts of files. Bytes that are not UTF-8 become half characters, which the ingest counts and leaves out."""
+    for path in paths:
+        try:
+            data = path.read_bytes()
+            data = gzip.decompress(data) if path.suffix == ".gz" else data
+        except (OSError, EOFError, zlib.error):
+            continue
+        yield str(path), data.decode("utf-8", errors="surrogateescape")
+
+
+def _reference() -> Documents:
+    from pydoc_data import topics
+
+    for name, text in sorted(topics.topics.items()):
+        yield f"pydoc_data/topics/{name}", text
+
+
+def _descriptions(paths: Iterable[Path]) -> Documents:
+    for path, text in _read(paths):
+        yield path, str(Parser().parsestr(text.encode(errors="replace").decode()).get_payload())
+
+
+def _write(path: Path, documents: Documents) -> tuple[int, int]:
+    count = size = 0
+    with path.open("w", encoding="ascii") as file:
+        for name, text in documents:
+            shown = name.encode("utf-8", errors="replace").decode()
+            file.write(json.dumps({"id": shown, "path": shown, "text": text}) + "\n")
+            count, size = count + 1, size + len(text)
+            if size >= MOST_BYTES:
+                break
+    if not count:
+        path.unlink()
+    return count, size

@@ -1,0 +1,149 @@
+"""`mixture positions|counts|find|handoffs|history`: what a lock says about any place in the run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mixture.cli.output import AsJson, LockFile, print_columns, print_json, whole_file
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from mixture.schedule import Rows, Schedule
+
+COLUMNS = ("position", "step", "slot", "domain", "draw", "epoch", "sequence", "first_token", "tokens")
+
+Steps = Annotated[
+    list[int], typer.Option("--step", metavar="S…", help="Steps, from 0; one past the last is the end of the run.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the program."""
+    app.command(epilog="Example: mixture positions run.lock.json --at 0 17 4000000000")(positions)
+    app.command(epilog="Example: mixture counts run.lock.json --step 0 108000")(counts)
+    app.command(epilog="Example: mixture find run.lock.json c12q3 5000000")(find)
+    app.command(epilog="Example: mixture handoffs run.lock.json --json")(handoffs)
+    app.command(epilog="Example: mixture history run.lock.json --step 108000")(history)
+
+
+def _schedule(lock: Path) -> Schedule:
+    from mixture.plan import read_lock
+
+    return read_lock(lock).schedule()
+
+
+def positions(
+    lock: LockFile,
+    at: Annotated[list[int] | None, typer.Option(metavar="N…", help="These positions, in this order.")] = None,
+    start: Annotated[int | None, typer.Option(metavar="A", help="The first position of a range.")] = None,
+    count: Annotated[int | None, typer.Option(metavar="N", help="How many positions from --start on.")] = None,
+    arrow: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an Arrow IPC file instead.")] = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Show which sequence of which domain stands at positions of the run."""
+    if (at is None) == (start is None) or (start is None) != (count is None):
+        raise typer.BadParameter("say either --at N…, or --start A and --count N")
+    schedule = _schedule(lock)
+    chunks = iter([schedule.at(at)]) if at is not None else schedule.iter_rows(start or 0, count or 0)
+    if arrow is not None:
+        _write_arrow(schedule, chunks, arrow)
+        return
+    rows = (row for chunk in chunks for row in _rows(schedule, chunk))
+    if as_json:
+        for row in rows:
+            print_json(dict(zip(COLUMNS, row, strict=True)))
+    else:
+        print_columns(COLUMNS, rows)
+
+
+def _rows(schedule: Schedule, rows: Rows) -> Iterator[tuple[object, ...]]:
+    columns = (rows.domain, rows.draw, rows.epoch, rows.sequence, rows.first_token, rows.tokens)
+    for position, domain, *rest in zip(rows.position.tolist(), *(column.tolist() for column in columns), strict=True):
+        step = schedule.step_of(position)
+        yield position, step, position - schedule.positions_before(step), schedule.names[domain], *rest
+
+
+def _write_arrow(schedule: Schedule, chunks: Iterator[Rows], path: Path) -> None:
+    import pyarrow as pa
+
+    names = pa.array(schedule.names, pa.string())
+    integers = ("draw", "epoch", "sequence", "first_token")
+    schema = pa.schema(
+        [
+            ("position", pa.int64()),
+            ("domain", pa.dictionary(pa.int32(), pa.string())),
+            *((name, pa.int64()) for name in integers),
+        ]
+    )
+
+    def record(rows: Rows) -> pa.RecordBatch:
+        domain = pa.DictionaryArray.from_arrays(pa.array(rows.domain), names)
+        rest = [pa.array(getattr(rows, name)) for name in integers]
+        return pa.record_batch([pa.array(rows.position), domain, *rest], schema=schema)
+
+    with whole_file(path) as beside, pa.OSFile(str(beside), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
+        for rows in chunks:
+            writer.write_batch(record(rows))
+
+
+def counts(lock: LockFile, step: Steps, *, as_json: AsJson = False) -> None:
+    """Show how many sequences each domain has given before steps, of any length."""
+    schedule = _schedule(lock)
+    found = [schedule.counts(s).tolist() for s in step]
+    if as_json:
+        for one in found:
+            print_json(dict(zip(schedule.names, one, strict=True)))
+    else:
+        rows = zip(schedule.names, *found, strict=True)
+        print_columns(("domain", *(f"step {s}" for s in step)), rows)
+
+
+def find(
+    lock: LockFile,
+    domain: Annotated[str, typer.Argument(metavar="DOMAIN")],
+    token: Annotated[int, typer.Argument(metavar="TOKEN", help="An offset in the domain's tokens, from 0.")],
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Show every position whose sequence holds a token."""
+    schedule = _schedule(lock)
+    found = schedule.find(domain, token)
+    if as_json:
+        print_json(found)
+        return
+    print_columns(
+        ("position", "step", "slot"),
+        ((p, s := schedule.step_of(p), p - schedule.positions_before(s)) for p in found),
+    )
+    print(f"token {token} of '{domain}' is read {len(found)} times in this run")
+
+
+def handoffs(lock: LockFile, *, as_json: AsJson = False) -> None:
+    """Show the tokens that domains leave unread where the length changes or text is skipped."""
+    schedule = _schedule(lock)
+    for handoff in schedule.handoffs():
+        skipped = dict(zip(schedule.names, handoff.tokens_skipped, strict=True))
+        if as_json:
+            print_json({"first_step": handoff.first_step, "tokens_skipped": skipped})
+            continue
+        print(f"step {handoff.first_step}: {sum(skipped.values()):,} tokens skipped")
+        for name, tokens in skipped.items():
+            if tokens:
+                print(f"  {name:<24}{tokens:>20,}")
+
+
+def history(lock: LockFile, step: Steps, *, as_json: AsJson = False) -> None:
+    """Show the digest of all that decides what is read before steps: equal in all locks that agree so far."""
+    schedule = _schedule(lock)
+    for s in step:
+        digest = schedule.history(s)
+        if as_json:
+            print_json({"step": s, "history": digest})
+        else:
+            print(f"{s:>12}  {digest}")

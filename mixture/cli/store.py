@@ -1,0 +1,145 @@
+"""`mixture ingest|verify`: make a token store from text, and read all of one to see that it is whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mixture.cli.output import AsJson, console, print_json, table
+
+if TYPE_CHECKING:
+    from mixture.store import IngestProgress, IngestReport
+
+StoreFolder = Annotated[Path, typer.Option("--store", metavar="DIR", help="A token store, made by `mixture ingest`.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the program."""
+    app.command(epilog="Example: mixture ingest sources.yaml -o store --tokenizer tokenizer.json --processes 8")(ingest)
+    app.command(epilog="Example: mixture verify --store store run.lock.json")(verify)
+
+
+def ingest(
+    sources: Annotated[Path, typer.Argument(metavar="SOURCES", help="A YAML file that says which files are a domain.")],
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="The store's folder; it must not be there.")],
+    tokenizer: Annotated[str, typer.Option(help="`bytes`, or the path of a tokenizer.json.")] = "bytes",
+    processes: Annotated[int | None, typer.Option(min=1, metavar="N", help="Default: one a core.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Keys the order in which documents are stored.")] = 0,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Make a token store from Parquet, JSON lines (plain, .gz, .zst), text and source files."""
+    from mixture.store import ingest as run
+
+    with ingest_progress() as progress:
+        report = run(sources, out, tokenizer=tokenizer, processes=processes, seed=seed, progress=progress)
+    if as_json:
+        print_json(_report_json(report))
+    else:
+        show_report(report)
+
+
+@contextmanager
+def ingest_progress() -> Iterator[Callable[[IngestProgress], None]]:
+    """Bars on standard error, one a stage and domain, while there is a terminal; else nothing."""
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+    err = Console(stderr=True)
+    columns = (TextColumn("{task.description:<28}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bars:
+        tasks: dict[tuple[str, str], int] = {}
+
+        def update(now: IngestProgress) -> None:
+            key = (now.stage.value, now.domain)
+            if key not in tasks:
+                tasks[key] = bars.add_task(f"{now.stage.value} {now.domain}", total=now.total)
+            bars.update(tasks[key], completed=now.done, total=now.total)  # type: ignore[arg-type]
+            if now.done >= now.total:
+                bars.update(tasks[key], visible=False)  # type: ignore[arg-type]
+
+        yield update
+
+
+def show_report(report: IngestReport) -> None:
+    """Print what an ingest kept and left out."""
+    out = console()
+    shown = table(
+        f"{report.path}: {report.documents:,} documents, {report.tokens:,} tokens",
+        "<domain", "files", "source bytes", "documents", "tokens", "<left out",
+    )  # fmt: skip
+    for domain in report.domains:
+        left_out = ", ".join(f"{count:,} {reason.value}" for reason, count in domain.dropped.items() if count)
+        shown.add_row(
+            domain.name,
+            f"{domain.files:,}",
+            f"{domain.source_bytes:,}",
+            f"{domain.documents:,}",
+            f"{domain.tokens:,}",
+            left_out,
+        )
+    out.print(shown)
+    files = ", ".join(f"{count:,} {reason.value}" for reason, count in report.skipped_files.items() if count)
+    out.print(f"digest {report.digest}" + (f" · files not read: {files}" if files else ""))
+
+
+def _report_json(report: IngestReport) -> dict[str, object]:
+    return {
+        "store": str(report.path),
+        "digest": report.digest,
+        "documents": report.documents,
+        "tokens": report.tokens,
+        "skipped_files": {reason.value: count for reason, count in report.skipped_files.items()},
+        "domains": [
+            {
+                "domain": domain.name,
+                "files": domain.files,
+                "source_bytes": domain.source_bytes,
+                "documents": domain.documents,
+                "tokens": domain.tokens,
+                "dropped": {reason.value: count for reason, count in domain.dropped.items()},
+                "shared_ids": domain.shared_ids,
+            }
+            for domain in report.domains
+        ],
+    }
+
+
+def verify(
+    store: StoreFolder,
+    lock: Annotated[Path | None, typer.Argument(metavar="[LOCK]", help="Also check that it is this lock's.")] = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Read every byte of a store and compare all digests. Exit 1 where something is wrong."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from mixture.plan import read_lock
+    from mixture.store import verify_store
+
+    known = None if lock is None else read_lock(lock)
+    err = Console(stderr=True)
+    with Progress(console=err, transient=True, disable=not err.is_terminal) as bars:
+        task = bars.add_task("verify", total=None)
+        wrong = verify_store(
+            store,
+            domains=() if known is None else known.data.domains,
+            contents={} if known is None else known.content,
+            progress=lambda done, total: bars.update(task, completed=done, total=total),
+        )
+    for error in wrong:
+        if as_json:
+            print_json({"code": error.code, "message": error.message, "place": str(error.place or "")})
+        else:
+            typer.echo(f"error[{error.code}]: {error}", err=True)
+    if wrong:
+        raise typer.Exit(1)
+    if as_json:
+        print_json({"store": str(store), "whole": True})
+    else:
+        print(f"{store}: whole, every byte is what it was" + ("" if lock is None else f"; it is the store of {lock}"))

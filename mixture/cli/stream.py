@@ -1,0 +1,142 @@
+"""`mixture stream`: the batches of a rank, as Arrow or to be read by a person."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mixture.cli.output import AsJson, LockFile, print_json, whole_file
+from mixture.cli.store import StoreFolder
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from mixture.stream import Batch, Stream
+
+SNIPPET = 72
+TO_STDOUT = Path("-")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the program."""
+    app.command(
+        epilog="Example: mixture stream run.lock.json --store store --first-step 390000 --rank 0 --world-size 8"
+    )(stream)
+
+
+def stream(
+    lock: LockFile,
+    store: StoreFolder,
+    first_step: Annotated[int, typer.Option(min=0, metavar="A")] = 0,
+    steps: Annotated[int, typer.Option(min=1, metavar="N")] = 1,
+    rank: Annotated[int, typer.Option(min=0, metavar="r")] = 0,
+    world_size: Annotated[int, typer.Option(min=1, metavar="R")] = 1,
+    rows: Annotated[int, typer.Option(min=1, help="Rows of each step to show.")] = 8,
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", metavar="FILE", help="Write an Arrow IPC stream; - is standard output."),
+    ] = None,
+    *,
+    next_token: Annotated[
+        bool, typer.Option("--next-token", help="One token more a row: the one that follows.")
+    ] = False,
+    uneven: Annotated[bool, typer.Option("--uneven", help="Let ranks differ by one row.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show what a rank reads, row by row with the documents it comes from, or write it as Arrow."""
+    from mixture.stream import open_stream
+
+    opened = open_stream(
+        lock, store, rank, world_size, first_step, next_token=next_token, documents=out is None, uneven=uneven
+    )
+    batches = _first(opened, steps)
+    if out is not None:
+        _write_arrow(opened, batches, out)
+        return
+    for batch in batches:
+        if as_json:
+            for row in _rows(opened, batch, len(batch)):
+                print_json(row)
+        else:
+            show(opened, batch, rows)
+
+
+def _first(opened: Stream, steps: int) -> Iterator[Batch]:
+    end = min(opened.step + steps, opened.steps)
+    while opened.step < end:
+        yield next(opened)
+
+
+def _write_arrow(opened: Stream, batches: Iterator[Batch], out: Path) -> None:
+    from mixture.stream import arrow_schema, to_arrow
+
+    with _sink(out) as sink:
+        import pyarrow as pa
+
+        with pa.ipc.new_stream(sink, arrow_schema(opened.store.dtype)) as writer:
+            for batch in batches:
+                for record in to_arrow(batch, opened.domains):
+                    writer.write_batch(record)
+
+
+@contextmanager
+def _sink(out: Path) -> Iterator[pa.NativeFile]:
+    import pyarrow as pa
+
+    if out == TO_STDOUT:
+        yield pa.PythonFile(sys.stdout.buffer, mode="w")
+        sys.stdout.buffer.flush()
+        return
+    with whole_file(out) as beside, pa.OSFile(str(beside), "wb") as sink:
+        yield sink
+
+
+def show(opened: Stream, batch: Batch, most: int) -> None:
+    """Print the first rows of a batch: where each comes from, and how its documents begin."""
+    print(f"step {batch.step}: {len(batch)} rows of {batch.input_ids.shape[1]} tokens")
+    for row in _rows(opened, batch, most):
+        print(f"  position {row['position']}  {row['domain']}  epoch {row['epoch']}  token {row['first_token']:,}")
+        for document in row["documents"]:
+            name = f"{document['name']:<44}"
+            print(f"    {name} {document['tokens']:>6,} tokens  {document['text']}")
+    if len(batch) > most:
+        print(f"  … and {len(batch) - most} more rows")
+
+
+def _rows(opened: Stream, batch: Batch, most: int) -> Iterator[dict[str, Any]]:
+    from mixture.store import decoder
+
+    decode = decoder(opened.store)
+    for i in range(min(most, len(batch))):
+        length = opened.lock.schedule().length_of(batch.step)
+        first_token, name = int(batch.first_token[i]), opened.domains[int(batch.domain[i])]
+        documents = []
+        for document in opened.store.documents(name, first_token, length).to_pylist():
+            begin = max(0, document["first_token"] - first_token)
+            end = min(length, document["first_token"] + document["tokens"] - first_token)
+            text = " ".join(decode(batch.input_ids[i, begin : min(end, begin + 4 * SNIPPET)]).split())
+            attributes = {k: v for k, v in document.items() if k not in ("id", "first_token", "tokens") and v}
+            shown = attributes.get("path") or document["id"]
+            documents.append(
+                {
+                    "id": document["id"],
+                    "name": shown[-44:],
+                    "tokens": end - begin,
+                    "attributes": attributes,
+                    "text": text if len(text) <= SNIPPET else text[: SNIPPET - 1] + "…",
+                }
+            )
+        yield {
+            "step": batch.step,
+            "position": int(batch.position[i]),
+            "domain": name,
+            "epoch": int(batch.epoch[i]),
+            "first_token": first_token,
+            "tokens": length,
+            "documents": documents,
+        }
