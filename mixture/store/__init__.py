@@ -3,16 +3,25 @@
 from mixture.store.agreement import disagreements, verify_store
 from mixture.store.documents import Spans
 from mixture.store.holes import write_holes
+from mixture.store.intake.report import DomainReport, IngestProgress, IngestReport, Reason, Skipped, Stage
+from mixture.store.intake.run import ingest
 from mixture.store.rows import TokenReader
 from mixture.store.store import Store, StoreDomain, Verify, open_store
 
 __all__ = [
+    "DomainReport",
+    "IngestProgress",
+    "IngestReport",
+    "Reason",
+    "Skipped",
     "Spans",
+    "Stage",
     "Store",
     "StoreDomain",
     "TokenReader",
     "Verify",
     "disagreements",
+    "ingest",
     "open_store",
     "verify_store",
     "write_holes",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Literal
@@ -77,7 +76,7 @@ class DomainRecord(_Model):
 
 
 class Manifest(_Model):
-    """All of store.json but its own digest."""
+    """All of store.json but the store's digest and the SHA-256 of the rest of it, both of which follow."""
 
     format: Literal["mixture-store/1"] = "mixture-store/1"
     tokenizer: TokenizerRecord
@@ -133,7 +132,8 @@ def canonical(value: object) -> bytes:
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Write store.json, one domain and one table a line, by rename."""
     fields = manifest.model_dump(mode="json")
-    fields["digest"] = hashlib.sha256(canonical(fields)).hexdigest()
+    fields["digest"] = manifest.digest
+    fields["sha256"] = hashlib.sha256(canonical(fields)).hexdigest()
     lines = []
     for key, value in fields.items():
         if key in ("tables", "domains"):
@@ -142,10 +142,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
         else:
             lines.append(f'  "{key}": {json.dumps(value, ensure_ascii=False)}')
     unfinished = folder / (MANIFEST + ".new")
-    with unfinished.open("w", encoding="utf-8") as file:
-        file.write("{\n" + ",\n".join(lines) + "\n}\n")
-        file.flush()
-        os.fsync(file.fileno())
+    unfinished.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
     unfinished.rename(folder / MANIFEST)
 
 
@@ -155,7 +152,7 @@ def read_manifest(folder: Path) -> Manifest:
     place = Place(file=str(path))
     try:
         fields = json.loads(path.read_bytes())
-        own = fields.pop("digest")
+        own = fields.pop("sha256")
     except (FileNotFoundError, NotADirectoryError):
         raise _no_store(folder) from None
     except OSError as error:
@@ -169,17 +166,22 @@ def read_manifest(folder: Path) -> Manifest:
     found = hashlib.sha256(canonical(fields)).hexdigest()
     if own != found:
         raise StoreError(
-            f"says its digest is {own}, and it is {found}",
+            f"says its SHA-256 is {own}, and it is {found}",
             code="store-damaged",
             place=place,
             hint="it was changed after it was written",
         )
+    digest = fields.pop("digest", None)
     try:
         manifest = Manifest.model_validate_json(json.dumps(fields))
     except ValidationError as error:
         first = error.errors()[0]
         at = ".".join(str(part) for part in first["loc"])
         raise StoreError(f"{at}: {first['msg']}", code="store-damaged", place=place) from error
+    if manifest.digest != digest:
+        raise StoreError(
+            f"says the store's digest is {digest}, and it is {manifest.digest}", code="store-damaged", place=place
+        )
     for domain in manifest.domains:
         _check_sums(domain, manifest.file_tokens, place)
     return manifest

@@ -15,7 +15,7 @@ from mixture.errors import StoreError
 from mixture.store.files import DATA_START
 from mixture.store.manifest import DomainRecord
 
-Tokens = NDArray[np.uint16] | NDArray[np.uint32]
+Tokens = NDArray[np.unsignedinteger]
 
 
 class Maps(dict[int, memoryview]):
@@ -93,12 +93,10 @@ class TokenReader:
             if count == 0:
                 return np.empty(0, self._dtype)
             view = self._maps[int(self._first_files[domain]) + file]
-            part: Tokens = np.frombuffer(view, self._dtype, count, start * self._dtype.itemsize)
-            parts.append(part)
+            parts.append(np.frombuffer(view, self._dtype, count, start * self._dtype.itemsize))
             first_token += count
             num_tokens -= count
-        joined: Tokens = np.concatenate(parts) if len(parts) > 1 else parts[0]
-        return joined
+        return np.concatenate(parts) if len(parts) > 1 else parts[0]
 
     def _refuse(self, domain: int, first_token: int, num_tokens: int) -> None:
         name, tokens = self._names[domain], int(self._tokens[domain])

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -125,17 +128,34 @@ def _write_documents(folder: Path, documents: Iterable[pa.Table], count: int, sc
 
 def _write_index(folder: Path) -> None:
     """Write documents_by_id.parquet: every id, in order, with its row in documents.parquet."""
-    import duckdb
-
-    with duckdb.connect() as connection:
-        # One thread, so that the same rows give the same file; DuckDB spills to disk what memory does not hold.
-        connection.execute("SET threads = 1; SET memory_limit = '1GB'; SET preserve_insertion_order = true")
-        connection.execute(f"SET temp_directory = {_quoted(folder / 'sorting')}")
+    with _database(folder) as connection:
         connection.execute(
             f"COPY (SELECT id, file_row_number AS row FROM read_parquet({_quoted(folder / DOCUMENTS)}, "
             f"file_row_number = true) ORDER BY id, row) TO {_quoted(folder / DOCUMENTS_BY_ID)} "
             f"(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {ROW_GROUP})"
         )
+
+
+def shared_ids(folder: Path) -> dict[str, int]:
+    """How many documents of each domain have an id that another document of it has."""
+    with _database(folder) as connection:
+        rows = connection.execute(
+            "SELECT domain, sum(n)::BIGINT FROM (SELECT domain, id, count(*) AS n FROM read_parquet(?) "
+            "GROUP BY domain, id HAVING n > 1) GROUP BY domain",
+            [str(folder / DOCUMENTS)],
+        ).fetchall()
+    return dict(rows)
+
+
+@contextmanager
+def _database(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A DuckDB that spills to the folder what memory does not hold. One thread: the same rows give the same file."""
+    with duckdb.connect() as connection:
+        connection.execute(
+            f"SET threads = 1; SET memory_limit = '1GB'; SET temp_directory = {_quoted(folder / 'spill')}"
+        )
+        yield connection
+    shutil.rmtree(folder / "spill", ignore_errors=True)
 
 
 def _quoted(path: Path) -> str:

@@ -1,0 +1,151 @@
+"""Which files a pattern stands for, of which format, and which of them are no sources."""
+
+from __future__ import annotations
+
+import glob
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path, PurePath
+
+from mixture.errors import IngestError, Place
+from mixture.store.intake.report import Skipped
+from mixture.units import quote
+
+_MARKERS = {"_SUCCESS", "_metadata", "_common_metadata", "_temporary", "_delta_log"}
+_MARKER_STARTS = ("_committed_", "_started_")
+_MARKER_ENDS = (".crc",)
+
+
+class FileFormat(StrEnum):
+    """What a file holds: rows of columns, one JSON object a line, or one document."""
+
+    PARQUET = "parquet"
+    JSONL = "jsonl"
+    TEXT = "text"
+
+
+class Compression(StrEnum):
+    """How lines or text are packed; the value is the ending of the file's name."""
+
+    NONE = ""
+    GZIP = ".gz"
+    ZSTD = ".zst"
+
+
+_BY_ENDING = {
+    ".parquet": FileFormat.PARQUET,
+    ".jsonl": FileFormat.JSONL,
+    ".ndjson": FileFormat.JSONL,
+    ".json": FileFormat.JSONL,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file to read; `shown` is its path as the sources file reaches it, with slashes."""
+
+    path: Path
+    shown: str
+    size: int
+    format: FileFormat
+    compression: Compression
+
+
+class Matcher:
+    """Finds the files of all domains, and sees a file that two of them have."""
+
+    def __init__(self, folder: Path) -> None:
+        self.skipped: list[Skipped] = []
+        self._folder = folder
+        self._owners: dict[tuple[int, int], tuple[str, str]] = {}
+
+    def find(self, pattern: str, domain: str, file_format: FileFormat | None, place: Place) -> list[SourceFile]:
+        """The files of a pattern, of a folder and all below it, or one file; none that the domain has already.
+
+        Formats by name: .parquet; .jsonl, .ndjson and .json are JSON lines; all else is one document a file; behind a
+        .gz or .zst the same. Errors: IngestError `no-files`, `files-shared`, `source-unreadable`.
+        """
+        paths = sorted(self._paths(pattern))
+        if not paths:
+            message = f"{place.path}: no file matches {quote(pattern)}"
+            hint = f"patterns are relative to {self._folder.resolve()}"
+            raise IngestError(message, code="no-files", place=place, hint=hint)
+        files = []
+        for shown in paths:
+            reason = _reason(PurePath(shown), PurePath(pattern))
+            if reason is None:
+                status = self._status(shown)
+                if self._is_new(shown, status, domain, place):
+                    files.append(_source(self._folder / shown, shown, status.st_size, file_format))
+                    continue
+                reason = Skipped.AGAIN
+            self.skipped.append(reason)
+        return files
+
+    def _paths(self, pattern: str) -> Iterator[str]:
+        whole = self._folder / pattern
+        if whole.is_dir():
+            for folder, _, names in os.walk(whole):
+                below = PurePath(pattern) / PurePath(folder).relative_to(whole)
+                yield from (str(below / name) for name in names)
+        elif os.path.lexists(whole):
+            yield pattern
+        else:
+            # Path.glob takes no absolute patterns, and does not say what `**` does with links.
+            for path in glob.iglob(pattern, root_dir=self._folder, recursive=True, include_hidden=True):  # noqa: PTH207
+                if not (self._folder / path).is_dir():
+                    yield path
+
+    def _status(self, shown: str) -> os.stat_result:
+        path = self._folder / shown
+        try:
+            status = path.stat()
+        except OSError as error:
+            message = f"can not be read: {error.strerror}"
+            raise IngestError(message, code="source-unreadable", place=Place(file=str(path))) from error
+        if not stat.S_ISREG(status.st_mode):
+            raise IngestError("is not a file", code="source-unreadable", place=Place(file=str(path)))
+        return status
+
+    def _is_new(self, shown: str, status: os.stat_result, domain: str, place: Place) -> bool:
+        """Whether no domain has this very file yet, whatever it is called."""
+        key = (status.st_dev, status.st_ino)
+        if key not in self._owners:
+            self._owners[key] = (domain, shown)
+            return True
+        owner, known = self._owners[key]
+        if owner != domain:
+            raise IngestError(
+                f"{place.path}: {quote(shown)} is a file of the domain {quote(owner)} too, as {quote(known)}",
+                code="files-shared",
+                place=place,
+                hint="a text in two domains is read twice in an epoch",
+                domains=(owner, domain),
+            )
+        return False
+
+
+def _reason(shown: PurePath, pattern: PurePath) -> Skipped | None:
+    """Why a path that a pattern or a folder led to is no source. What the pattern names in full is one."""
+    named = 0
+    for part, asked in zip(shown.parts, pattern.parts, strict=False):
+        if part != asked:
+            break
+        named += 1
+    for part in shown.parts[named:]:
+        if part.startswith(_MARKER_STARTS) or part.endswith(_MARKER_ENDS) or part in _MARKERS:
+            return Skipped.MARKER
+        if part.startswith("."):
+            return Skipped.HIDDEN
+    return None
+
+
+def _source(path: Path, shown: str, size: int, file_format: FileFormat | None) -> SourceFile:
+    ending = path.suffix.lower()
+    compression = next((c for c in Compression if c.value == ending), Compression.NONE)
+    inner = path.with_suffix("").suffix.lower() if compression is not Compression.NONE else ending
+    chosen = file_format or _BY_ENDING.get(inner, FileFormat.TEXT)
+    return SourceFile(path, PurePath(shown).as_posix(), size, chosen, compression)

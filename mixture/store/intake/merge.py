@@ -1,0 +1,111 @@
+"""Merging a domain's runs: ranges of keys, one after the other, each sorted in memory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from mixture.store.intake.runs import ATTRIBUTE, Run
+
+_RANGE_BYTES = 1 << 27
+_RANGE_DOCUMENTS = 1 << 17
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The documents of a range of keys, in order of key, no key twice.
+
+    table:       tokens int64, id, and the attributes under `ATTRIBUTE` + name
+    run, start:  int64 [documents], in which run a document's tokens lie, and from which token of it
+    duplicates:  how many documents were left out
+    """
+
+    table: pa.Table
+    run: NDArray[np.int64]
+    start: NDArray[np.int64]
+    duplicates: int
+
+
+class MergedRuns:
+    """The documents of all runs of a domain, in order of key. Of several with one key, which have the same id and text,
+    the one with the first attributes, compared as JSON, is kept: which one that is does not depend on files."""
+
+    def __init__(self, runs: Sequence[Run], dtype: np.dtype[Any]) -> None:
+        self._runs = runs
+        self._dtype = dtype
+        num_bytes = sum(run.tokens for run in runs) * dtype.itemsize
+        num_documents = sum(run.documents for run in runs)
+        self._num_ranges = 1 + max(num_bytes // _RANGE_BYTES, num_documents // _RANGE_DOCUMENTS)
+
+    def ranges(self) -> Iterator[Range]:
+        """What is in each range of keys, in order; the tokens are not read."""
+        edges = [number * 2**64 // self._num_ranges for number in range(self._num_ranges)]
+        for low, high in zip(edges, [*edges[1:], None], strict=True):
+            tables, runs = [], []
+            for number, run in enumerate(self._runs):
+                table = _index(run)
+                highs = table["key_high"].to_numpy()
+                first = int(np.searchsorted(highs, np.uint64(low)))
+                last = len(highs) if high is None else int(np.searchsorted(highs, np.uint64(high)))
+                if first < last:
+                    tables.append(table.slice(first, last - first))
+                    runs.append(np.full(last - first, number))
+            if tables:
+                yield _sorted(pa.concat_tables(tables), np.concatenate(runs))
+
+    def tokens(self, part: Range) -> bytes:
+        """The tokens of the documents of a range, one behind the other."""
+        lengths = part.table["tokens"].to_numpy()
+        data: dict[int, tuple[int, memoryview]] = {}
+        for number in np.unique(part.run).tolist():
+            mine = part.run == number
+            first, last = int(part.start[mine].min()), int((part.start + lengths)[mine].max())
+            with self._runs[number].path.with_suffix(".tokens").open("rb") as file:
+                file.seek(first * self._dtype.itemsize)
+                data[number] = (first, memoryview(file.read((last - first) * self._dtype.itemsize)))
+        size = self._dtype.itemsize
+        pieces = []
+        for number, start, length in zip(part.run.tolist(), part.start.tolist(), lengths.tolist(), strict=True):
+            first, view = data[number]
+            pieces.append(view[(start - first) * size : (start - first + length) * size])
+        return b"".join(pieces)
+
+
+def _index(run: Run) -> pa.Table:
+    with pa.memory_map(str(run.path.with_suffix(".arrow"))) as source:
+        return pa.ipc.open_file(source).read_all()
+
+
+def _sorted(table: pa.Table, run: NDArray[np.int64]) -> Range:
+    high, low = table["key_high"].to_numpy(), table["key_low"].to_numpy()
+    order = np.lexsort((low, high))
+    again = np.zeros(len(order), bool)
+    again[1:] = (high[order][1:] == high[order][:-1]) & (low[order][1:] == low[order][:-1])
+    if again.any():
+        order = _chosen(table, order, again)
+    kept = table.take(pa.array(order))
+    return Range(
+        kept.drop_columns(["key_high", "key_low", "start"]), run[order], kept["start"].to_numpy(), int(again.sum())
+    )
+
+
+def _chosen(table: pa.Table, order: NDArray[np.int64], again: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """One document of each run of equal keys in the order."""
+    names = [name for name in table.column_names if name.startswith(ATTRIBUTE)]
+    chosen = order[~again]
+    group = np.cumsum(~again) - 1
+    members: dict[int, list[int]] = {}
+    for number in np.unique(group[again]).tolist():
+        members[number] = []
+    for at in np.flatnonzero(np.isin(group, list(members))).tolist():
+        members[int(group[at])].append(int(order[at]))
+    for number, rows in members.items():
+        attributes = table.select(names).take(rows).to_pylist()
+        chosen[number] = min(zip((json.dumps(a, sort_keys=True) for a in attributes), rows, strict=True))[1]
+    return chosen

@@ -1,0 +1,255 @@
+"""From source files to a store."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from mixture.errors import IngestError, Place
+from mixture.store.intake.jobs import MergeJob, MergeResult, ReadJob, ReadResult
+from mixture.store.intake.pool import Job, run_jobs
+from mixture.store.intake.report import (
+    DomainReport,
+    IngestProgress,
+    IngestReport,
+    ProgressCallback,
+    Reason,
+    Stage,
+)
+from mixture.store.intake.sources import SourceDomain, Sources, read_sources
+from mixture.store.intake.texts import Piece, split
+from mixture.store.intake.tokenizer import BYTES, Tokenizer, TokenizerChoice, choose_tokenizer
+from mixture.store.intake.workplace import publish, workplace
+from mixture.store.manifest import TOKENS
+from mixture.store.tables import FILE_TOKENS, ROW_GROUP, shared_ids, write_tables
+from mixture.units import quote
+
+R = TypeVar("R")
+
+_JOB_BYTES = 1 << 26
+_JOB_PIECES = 2000
+_ALONE_BYTES = 1 << 24  # less than this is read sooner than processes start
+
+
+def ingest(
+    sources: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *,
+    tokenizer: str = BYTES,
+    processes: int | None = None,
+    seed: int = 0,
+    progress: ProgressCallback | None = None,
+) -> IngestReport:
+    """Make a store at `out` from the files that a sources file names.
+
+    tokenizer:  `bytes`, or the path of a tokenizer.json
+    processes:  None: as many as there are processors, fewer where there is little to do; the store is the same
+    seed:       of the order of documents, which follows from it, the domain, and each document's id and text alone
+    progress:   called in this process with how far a domain is
+
+    The store appears at `out` at once, when it is whole. Killed at any moment and started again, it is as if never
+    killed. Errors: IngestError; SpecError for what is not right in the sources file's YAML.
+    """
+    source_path, out_path = Path(sources), Path(out)
+    if not 0 <= seed < 2**63:
+        raise IngestError(f"the seed is {seed}", code="seed-outside", hint="a whole number from 0 below 2^63")
+    if processes is not None and processes < 1:
+        raise IngestError(f"{processes} processes", code="processes-outside", hint="at least one is right here")
+    read = read_sources(source_path)
+    choice = choose_tokenizer(
+        tokenizer,
+        name=read.tokenizer_name,
+        end_of_document=read.end_of_document,
+        place=Place(file=str(source_path)),
+    )
+    made = choice.make()
+    dtype = _dtype(made, read, source_path)
+    try:
+        with workplace(out_path) as folder:
+            return _Ingest(read, choice, made, dtype, folder, processes, seed, progress).run(out_path)
+    except OSError as error:
+        place = Place(file=str(error.filename) if error.filename else str(out_path))
+        message = f"the store can not be written: {error.strerror or error}"
+        raise IngestError(message, code="store-unwritable", place=place) from error
+
+
+def _dtype(tokenizer: Tokenizer, sources: Sources, path: Path) -> np.dtype[np.unsignedinteger]:
+    """The type that was asked for, or the smallest that holds the vocabulary."""
+    vocabulary = tokenizer.record.vocabulary
+    asked = np.dtype(sources.dtype.value) if sources.dtype else None
+    chosen = asked or np.dtype(np.uint16 if vocabulary <= 2**16 else np.uint32)
+    if vocabulary > 2 ** (8 * chosen.itemsize):
+        raise IngestError(
+            f"dtype: a vocabulary of {vocabulary:,} does not go into {chosen}",
+            code="dtype-too-small",
+            place=Place(file=str(path), path="dtype"),
+            hint="uint32 does, or leave it out",
+            vocabulary=vocabulary,
+        )
+    return chosen
+
+
+class _Ingest:
+    """One ingest, at work in its folder."""
+
+    def __init__(
+        self,
+        sources: Sources,
+        choice: TokenizerChoice,
+        tokenizer: Tokenizer,
+        dtype: np.dtype[np.unsignedinteger],
+        folder: Path,
+        processes: int | None,
+        seed: int,
+        progress: ProgressCallback | None,
+    ) -> None:
+        self._sources = sources
+        self._choice = choice
+        self._tokenizer = tokenizer
+        self._dtype = dtype
+        self._folder = folder
+        self._seed = seed
+        self._progress = progress
+        size = sum(file.size for domain in sources.domains for file in domain.files)
+        self._processes = processes or (1 if size < _ALONE_BYTES else os.cpu_count() or 1)
+
+    def run(self, out: Path) -> IngestReport:
+        runs, store, documents = (self._folder / name for name in ("runs", "store", "documents"))
+        for folder in (runs, documents, store / TOKENS):
+            folder.mkdir(parents=True)
+        read = self._read(runs)
+        merged = self._merge(read, store, documents)
+        manifest = write_tables(
+            store,
+            domains=[result.record for result in merged],
+            documents=_tables([self._document_path(documents, number) for number in range(len(merged))]),
+            attributes=self._sources.attributes,
+            tokenizer=self._tokenizer.record,
+            dtype=self._dtype,
+            end_of_document=self._tokenizer.end_of_document,
+            seed=self._seed,
+            file_tokens=FILE_TOKENS,
+        )
+        shared = shared_ids(store)
+        publish(store, out)
+        reports = [
+            DomainReport(
+                name=domain.name,
+                files=len(domain.files),
+                source_bytes=sum(file.size for file in domain.files),
+                documents=result.record.documents,
+                tokens=result.record.tokens,
+                dropped=_dropped(parts, result.duplicates),
+                shared_ids=shared.get(domain.name, 0),
+            )
+            for domain, parts, result in zip(self._sources.domains, read, merged, strict=True)
+        ]
+        return IngestReport(out, manifest.digest, tuple(reports), self._sources.skipped)
+
+    def _read(self, folder: Path) -> list[list[ReadResult]]:
+        """The results of reading, by domain."""
+        jobs, totals = [], []
+        for number, domain in enumerate(self._sources.domains):
+            pieces = [piece for file in domain.files for piece in split(file, domain.columns)]
+            totals.append(sum(piece.size for piece in pieces))
+            jobs += [
+                ReadJob(
+                    folder=folder,
+                    name=f"{number:05d}-{part:06d}",
+                    domain=number,
+                    domain_name=domain.name,
+                    pieces=tuple(group),
+                    columns=domain.columns,
+                    seed=self._seed,
+                    dtype=str(self._dtype),
+                )
+                for part, group in enumerate(_grouped(pieces))
+            ]
+        results: list[list[ReadResult]] = [[] for _ in totals]
+        for result in self._run(jobs, Stage.READ, totals):
+            results[result.domain].append(result)
+        for domain, parts in zip(self._sources.domains, results, strict=True):
+            _check_seen(domain, parts)
+        return results
+
+    def _merge(self, read: list[list[ReadResult]], store: Path, documents: Path) -> list[MergeResult]:
+        """The domains as the store has them."""
+        runs = [tuple(run for result in parts for run in result.runs) for parts in read]
+        jobs = [
+            MergeJob(
+                folder=store,
+                documents=self._document_path(documents, number),
+                domain=number,
+                domain_name=domain.name,
+                runs=runs[number],
+                attributes=tuple(self._sources.attributes),
+                dtype=str(self._dtype),
+                file_tokens=FILE_TOKENS,
+            )
+            for number, domain in enumerate(self._sources.domains)
+        ]
+        totals = [sum(run.tokens for run in part) * self._dtype.itemsize for part in runs]
+        return sorted(self._run(jobs, Stage.WRITE, totals), key=lambda result: result.domain)
+
+    def _run(self, jobs: Sequence[Job[R]], stage: Stage, totals: list[int]) -> Iterator[R]:
+        done = [0] * len(totals)
+
+        def moved(domain: int, count: int) -> None:
+            done[domain] += count
+            if self._progress is not None:
+                name = self._sources.domains[domain].name
+                self._progress(IngestProgress(stage, name, done[domain], totals[domain]))
+
+        return run_jobs(jobs, processes=self._processes, tokenizer=self._choice, domains=len(totals), moved=moved)
+
+    def _document_path(self, folder: Path, number: int) -> Path:
+        return folder / f"{number:05d}.arrow"
+
+
+def _grouped(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
+    """Pieces put together to jobs that are worth a process's while."""
+    group: list[Piece] = []
+    for piece in pieces:
+        if group and (len(group) >= _JOB_PIECES or sum(p.size for p in group) + piece.size > _JOB_BYTES):
+            yield group
+            group = []
+        group.append(piece)
+    if group:
+        yield group
+
+
+def _check_seen(domain: SourceDomain, parts: list[ReadResult]) -> None:
+    """Refuse a column that no row of a domain has: it is misspelt."""
+    seen = frozenset[str]().union(*(part.seen for part in parts))
+    if not sum(part.rows for part in parts):
+        return
+    for name in domain.columns.names:
+        if name not in seen:
+            raise IngestError(
+                f"domain {quote(domain.name)}: no row of its files has {quote(name)}",
+                code="column-missing",
+                place=domain.place,
+                domain=domain.name,
+            )
+
+
+def _tables(paths: Sequence[Path]) -> Iterator[pa.Table]:
+    """The documents of each domain, so many at a time."""
+    for path in paths:
+        with pa.memory_map(str(path)) as source:
+            table = pa.ipc.open_file(source).read_all()
+            for first in range(0, table.num_rows, ROW_GROUP):
+                yield table.slice(first, ROW_GROUP)
+
+
+def _dropped(parts: list[ReadResult], duplicates: int) -> dict[Reason, int]:
+    """Documents left out, by reason, in order of reason."""
+    counts = sum((part.dropped for part in parts), Counter[Reason]())
+    counts[Reason.DUPLICATE] += duplicates
+    return {reason: counts[reason] for reason in Reason if counts[reason]}

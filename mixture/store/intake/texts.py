@@ -1,0 +1,272 @@
+"""Documents out of source files, some at a time."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
+from typing import IO, Any, cast
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from mixture.errors import IngestError, Place, nearest
+from mixture.store.intake.matching import Compression, FileFormat, SourceFile
+from mixture.store.intake.report import Reason
+from mixture.store.intake.values import document_text, value_text
+from mixture.units import quote
+
+_TOGETHER = 1 << 22  # bytes of source that are handed on together
+_PARQUET_ROWS = 256
+_LARGEST_DOCUMENT = 1 << 31
+_LINES_PIECE = 1 << 26
+_BYTES = (pa.binary(), pa.large_binary(), pa.binary_view())
+_TEXT_COLUMNS = ("text", "path")  # what a file that is one document has
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Which columns of Parquet, or keys of JSON lines, to read; without id, a document's is the hash of its text."""
+
+    text: str
+    id: str | None
+    attributes: tuple[str, ...]
+
+    @property
+    def names(self) -> list[str]:
+        return list(dict.fromkeys([self.text, *([self.id] if self.id else []), *self.attributes]))
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a file that is read by one process: row groups [start, stop) of Parquet, else bytes [start, stop).
+
+    size: its share of the file's bytes
+    """
+
+    file: SourceFile
+    start: int
+    stop: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text with its id (None: it has none) and its attributes in the order asked for."""
+
+    text: str
+    id: str | None
+    attributes: tuple[str | None, ...]
+
+
+@dataclass(slots=True)
+class Batch:
+    """Some documents of a piece, why others are not among them, and how many of the piece's bytes they are.
+
+    seen: the columns that some row has, whatever stands in them
+    """
+
+    documents: list[Document] = field(default_factory=list)
+    dropped: list[Reason] = field(default_factory=list)
+    seen: set[str] = field(default_factory=set)
+    size: int = 0
+
+    def add(self, row: dict[str, Any], columns: Columns) -> None:
+        text = document_text(row.get(columns.text))
+        if isinstance(text, Reason):
+            self.dropped.append(text)
+            return
+        identity = value_text(row.get(columns.id)) if columns.id else None
+        attributes = tuple(value_text(row.get(name)) for name in columns.attributes)
+        self.documents.append(Document(text, identity or None, attributes))
+
+
+def split(file: SourceFile, columns: Columns) -> list[Piece]:
+    """The pieces of a file. Looks at no more than its footer.
+
+    Errors: IngestError `source-unreadable`, `column-missing`, `column-type`.
+    """
+    with _naming(file):
+        if file.format is FileFormat.PARQUET:
+            return _split_parquet(file, columns)
+        if file.format is FileFormat.TEXT:
+            _check_columns(file, columns, _TEXT_COLUMNS)
+        if file.format is FileFormat.JSONL and file.compression is Compression.NONE:
+            starts = range(0, file.size, _LINES_PIECE)
+            stops = [min(start + _LINES_PIECE, file.size) for start in starts]
+            return [Piece(file, a, b, b - a) for a, b in zip(starts, stops, strict=True)]
+        return [Piece(file, 0, file.size, file.size)]
+
+
+def read(piece: Piece, columns: Columns) -> Iterator[Batch]:
+    """The documents of a piece. Errors: IngestError `source-unreadable`, `not-json-lines`, `document-too-large`."""
+    with _naming(piece.file):
+        match piece.file.format:
+            case FileFormat.PARQUET:
+                yield from _read_parquet(piece, columns)
+            case FileFormat.JSONL:
+                yield from _read_lines(piece, columns)
+            case FileFormat.TEXT:
+                yield _read_text(piece, columns)
+
+
+@contextmanager
+def _naming(file: SourceFile) -> Iterator[None]:
+    """Name the file in whatever its libraries raise."""
+    try:
+        yield
+    except (OSError, EOFError, pa.ArrowException) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error) or "it ends too early"
+        message = f"can not be read: {reason}" if file.size else "can not be read: it has no bytes"
+        raise IngestError(message, code="source-unreadable", place=Place(file=str(file.path))) from error
+
+
+def _check_columns(file: SourceFile, columns: Columns, known: tuple[str, ...]) -> None:
+    for name in columns.names:
+        if name not in known:
+            raise IngestError(
+                f"has no column {quote(name)}",
+                code="column-missing",
+                place=Place(file=str(file.path)),
+                hint=nearest(name, known) or f"it has {', '.join(known[:20])}",
+            )
+
+
+def _split_parquet(file: SourceFile, columns: Columns) -> list[Piece]:
+    with pq.ParquetFile(file.path) as parquet:
+        metadata, schema = parquet.metadata, parquet.schema_arrow
+    if metadata.num_rows == 0:
+        return []
+    _check_columns(file, columns, tuple(schema.names))
+    type_ = schema.field(columns.text).type
+    value_type = type_.value_type if pa.types.is_dictionary(type_) else type_
+    if not (_is_text(value_type) or pa.types.is_null(value_type)):
+        raise IngestError(
+            f"its column {quote(columns.text)} is of type {type_}",
+            code="column-type",
+            place=Place(file=str(file.path)),
+            hint="a text is a string, or bytes of UTF-8",
+        )
+    groups = [metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups)]
+    whole = max(1, sum(groups))
+    ends = [file.size * size // whole for size in accumulate(groups, initial=0)]
+    return [Piece(file, n, n + 1, end - start) for n, (start, end) in enumerate(pairwise(ends))]
+
+
+def _is_text(type_: pa.DataType) -> bool:
+    return type_ in (pa.string(), pa.large_string(), pa.string_view(), *_BYTES)
+
+
+def _read_parquet(piece: Piece, columns: Columns) -> Iterator[Batch]:
+    with pq.ParquetFile(piece.file.path) as parquet:
+        rows = max(1, sum(parquet.metadata.row_group(group).num_rows for group in range(piece.start, piece.stop)))
+        groups, done = list(range(piece.start, piece.stop)), 0
+        for table in parquet.iter_batches(_PARQUET_ROWS, row_groups=groups, columns=columns.names, use_threads=False):
+            batch = Batch(
+                seen=set(columns.names), size=piece.size * (done + table.num_rows) // rows - piece.size * done // rows
+            )
+            done += table.num_rows
+            values = [_values(table.column(name)) for name in columns.names]
+            for row in zip(*values, strict=True):
+                batch.add(dict(zip(columns.names, row, strict=True)), columns)
+            yield batch
+
+
+def _values(column: pa.Array[Any]) -> list[Any]:
+    """A column's values; text as bytes, for Arrow does not promise that it is UTF-8."""
+    if isinstance(column, pa.DictionaryArray):
+        column = column.dictionary_decode()
+    if _is_text(column.type) and column.type not in _BYTES:
+        column = column.cast(pa.large_binary())
+    values: list[Any] = column.to_pylist()
+    return values
+
+
+def _read_text(piece: Piece, columns: Columns) -> Batch:
+    batch = Batch(seen=set(columns.names), size=piece.size)
+    with _unpacked(piece.file) as file:
+        data = file.read(_LARGEST_DOCUMENT + 1)
+    _check_size(piece.file, len(data))
+    path = piece.file.shown.encode(errors="backslashreplace").decode()
+    batch.add({"text": data, "path": path}, columns)
+    return batch
+
+
+def _read_lines(piece: Piece, columns: Columns) -> Iterator[Batch]:
+    """One JSON object a line. A line belongs to the piece that it begins in. Empty lines are no documents."""
+    source, batch, at, number, weight = piece.file, Batch(), piece.start, 0, 0
+    plain = source.compression is Compression.NONE
+    with _unpacked(source) as file:
+        if piece.start:
+            file.seek(piece.start - 1)
+            at += len(file.readline(_LARGEST_DOCUMENT)) - 1
+        while not plain or at < piece.stop:
+            line = file.readline(_LARGEST_DOCUMENT + 1)
+            if not line:
+                break
+            _check_size(source, len(line))
+            data = line.removeprefix(b"\xef\xbb\xbf") if at == 0 else line
+            at += len(line)
+            number += 1
+            batch.size += len(line) if plain else 0
+            weight += len(line)
+            if data.strip():
+                _add_line(batch, data, columns, piece, number)
+            if weight >= _TOGETHER:
+                yield batch
+                batch, weight = Batch(), 0
+    batch.size += 0 if plain else piece.size
+    yield batch
+
+
+def _add_line(batch: Batch, data: bytes, columns: Columns, piece: Piece, number: int) -> None:
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        batch.dropped.append(Reason.INVALID_UTF8)
+        return
+    try:
+        row = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise _not_json(piece, number, str(error)) from error
+    if not isinstance(row, dict):
+        raise _not_json(piece, number, "it is not an object")
+    batch.seen.update(row.keys() & set(columns.names))
+    batch.add(row, columns)
+
+
+def _not_json(piece: Piece, number: int, reason: str) -> IngestError:
+    if piece.start:
+        with piece.file.path.open("rb") as file:
+            before = file.read(piece.start)
+        number += before.count(b"\n") + (not before.endswith(b"\n"))
+    return IngestError(
+        f"this line is not a JSON object: {reason}",
+        code="not-json-lines",
+        place=Place(file=str(piece.file.path), line=number),
+        hint="`format: text` reads a file as one document",
+    )
+
+
+def _check_size(file: SourceFile, size: int) -> None:
+    if size > _LARGEST_DOCUMENT:
+        message = f"has a document of more than {_LARGEST_DOCUMENT:,} bytes"
+        raise IngestError(message, code="document-too-large", place=Place(file=str(file.path)))
+
+
+@contextmanager
+def _unpacked(file: SourceFile) -> Iterator[IO[bytes]]:
+    """The bytes of a file, unpacked."""
+    with file.path.open("rb") as raw:
+        if file.compression is not Compression.NONE and file.size == 0:
+            raise EOFError
+        if file.compression is Compression.NONE:
+            yield raw
+            return
+        # Arrow's streams say when packed data ends too early; that of the package zstandard does not.
+        packing = "gzip" if file.compression is Compression.GZIP else "zstd"
+        with pa.CompressedInputStream(raw, packing) as stream:
+            yield io.BufferedReader(cast(io.RawIOBase, stream), 1 << 20)

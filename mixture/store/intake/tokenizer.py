@@ -1,0 +1,165 @@
+"""Text to token ids: bytes, or any tokenizer.json. End-of-document stands behind every text, once."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixture.errors import IngestError, Place, nearest
+from mixture.store.manifest import TokenizerRecord
+from mixture.units import quote
+
+BYTES = "bytes"
+_BYTE_RULE = "mixture byte tokenizer 1: the bytes of the text in UTF-8 as ids 0 to 255; 256 is end-of-document"
+
+# What models call it. Where a vocabulary has several, the sources file must say which.
+_USUAL_NAMES = (
+    "<|endoftext|>",
+    "<|end_of_text|>",
+    "<|end_of_document|>",
+    "</s>",
+    "<eos>",
+    "<EOS>",
+    "[EOS]",
+    "<|eos|>",
+    "<｜end▁of▁sentence｜>",
+)
+
+
+class Tokenizer(Protocol):
+    """What ingest asks of a tokenizer."""
+
+    @property
+    def record(self) -> TokenizerRecord: ...
+    @property
+    def end_of_document(self) -> int: ...
+    def encode(self, texts: Sequence[str], dtype: np.dtype[Any]) -> list[NDArray[np.unsignedinteger]]:
+        """The ids of each text, end-of-document last."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizerChoice:
+    """All that a process needs to make the tokenizer. definition: the text of tokenizer.json; None: bytes."""
+
+    definition: str | None
+    name: str
+    end_of_document: str | None
+    place: Place
+
+    def make(self) -> Tokenizer:
+        """The tokenizer. Errors: IngestError `tokenizer-unreadable`, `tokenizer-random`, `end-of-document-unclear`."""
+        return ByteTokenizer() if self.definition is None else JsonTokenizer(self.definition, self)
+
+
+def choose_tokenizer(tokenizer: str, *, name: str | None, end_of_document: str | None, place: Place) -> TokenizerChoice:
+    """Read what the tokenizer is made from: `bytes`, or the path of a tokenizer.json."""
+    if tokenizer == BYTES:
+        if name not in (None, BYTES) or end_of_document is not None:
+            message = "the byte tokenizer has its own name and its own end-of-document, 256"
+            raise IngestError(message, code="tokenizer-fixed", place=place)
+        return TokenizerChoice(None, BYTES, None, place)
+    path = Path(tokenizer)
+    try:
+        definition = path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise IngestError(
+            f"the tokenizer can not be read: {reason}",
+            code="tokenizer-unreadable",
+            place=Place(file=tokenizer),
+            hint="the path of a tokenizer.json, or `bytes`",
+        ) from error
+    # Most are called tokenizer.json, in a folder that has the model's name.
+    usual = path.stem if path.stem != "tokenizer" else path.resolve().parent.name
+    return TokenizerChoice(definition, name or usual, end_of_document, Place(file=tokenizer))
+
+
+class ByteTokenizer:
+    """The bytes of the text in UTF-8 as ids 0 to 255, and 256 behind every document."""
+
+    end_of_document = 256
+    record = TokenizerRecord(name=BYTES, digest=hashlib.sha256(_BYTE_RULE.encode()).hexdigest(), vocabulary=257)
+
+    def encode(self, texts: Sequence[str], dtype: np.dtype[Any]) -> list[NDArray[np.unsignedinteger]]:
+        """The ids of each text, views of one array."""
+        data = [text.encode() for text in texts]
+        ends = np.cumsum([len(part) + 1 for part in data])
+        ids = np.frombuffer(b"\0".join([*data, b""]), np.uint8).astype(dtype)
+        ids[ends - 1] = self.end_of_document
+        return np.split(ids, ends[:-1])
+
+
+class JsonTokenizer:
+    """A tokenizer.json.
+
+    What it puts before a text, as a rule a token for the beginning, stays; where that is end-of-document itself it is
+    left out, for the document before has just ended with it. What it puts behind a text is left out, and exactly one
+    end-of-document put there. Text that spells a special token, such as ``</s>``, is text. Truncation and padding,
+    which many files carry from training, are switched off.
+    """
+
+    def __init__(self, definition: str, choice: TokenizerChoice) -> None:
+        from tokenizers import Tokenizer as Library
+
+        try:
+            fields = json.loads(definition)
+            self._library = Library.from_str(definition)
+        except Exception as error:
+            message = f"is not a tokenizer.json: {error}"
+            raise IngestError(message, code="tokenizer-unreadable", place=choice.place) from error
+        if (fields.get("model") or {}).get("dropout"):
+            message = "its model has a dropout: it cuts the same text in another way each time"
+            raise IngestError(message, code="tokenizer-random", place=choice.place, hint="set model.dropout to null")
+        self._library.no_truncation()
+        self._library.no_padding()
+        self._library.encode_special_tokens = True
+        vocabulary = self._library.get_vocab(with_added_tokens=True)
+        self.end_of_document = _end_of_document(vocabulary, choice)
+        self.record = TokenizerRecord(
+            name=choice.name,
+            digest=hashlib.sha256(definition.encode()).hexdigest(),
+            vocabulary=max(vocabulary.values()) + 1,
+        )
+        self._before = [token for token in self._before_text() if token != self.end_of_document]
+
+    def _before_text(self) -> list[int]:
+        probe = "a"
+        plain = self._library.encode(probe, add_special_tokens=False).ids
+        marked = self._library.encode(probe).ids
+        at = next((i for i in range(len(marked)) if marked[i : i + len(plain)] == plain), 0) if plain else 0
+        return list(marked[:at])
+
+    def encode(self, texts: Sequence[str], dtype: np.dtype[Any]) -> list[NDArray[np.unsignedinteger]]:
+        """The ids of each text, end-of-document last."""
+        encodings = self._library.encode_batch_fast(list(texts), add_special_tokens=False)
+        return [np.array([*self._before, *e.ids, self.end_of_document], np.int64).astype(dtype) for e in encodings]
+
+
+def _end_of_document(vocabulary: dict[str, int], choice: TokenizerChoice) -> int:
+    if choice.end_of_document is not None:
+        if choice.end_of_document not in vocabulary:
+            raise IngestError(
+                f"the vocabulary has no token {quote(choice.end_of_document)}",
+                code="end-of-document-unclear",
+                place=choice.place,
+                hint=nearest(choice.end_of_document, vocabulary),
+            )
+        return vocabulary[choice.end_of_document]
+    known = [name for name in _USUAL_NAMES if name in vocabulary]
+    if len(known) == 1:
+        return vocabulary[known[0]]
+    found = f"has {', '.join(known)}" if known else "has none of the usual names for it"
+    raise IngestError(
+        f"which token is end-of-document? The vocabulary {found}",
+        code="end-of-document-unclear",
+        place=choice.place,
+        hint="say so in the sources file: end_of_document: TOKEN",
+    )
