@@ -109,7 +109,7 @@ def show(opened: Stream, batch: Batch, most: int) -> None:
 
 
 def _rows(opened: Stream, batch: Batch, most: int) -> Iterator[dict[str, Any]]:
-    from mixture.store import decoder
+    from mixture.store.decode import decoder
 
     decode = decoder(opened.store)
     for i in range(min(most, len(batch))):

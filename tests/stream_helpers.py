@@ -1,0 +1,44 @@
+"""What tests of streams share."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from mixture.store import Store, ingest, open_store
+from mixture.stream import Batch
+
+
+def rows_of(batches: Iterable[Batch]) -> dict[int, tuple[int, ...]]:
+    """Tokens by position; no position may come twice."""
+    found: dict[int, tuple[int, ...]] = {}
+    for batch in batches:
+        for position, row in zip(batch.position.tolist(), batch.input_ids.tolist(), strict=True):
+            assert position not in found
+            found[position] = tuple(row)
+    return found
+
+
+def write_documents(path: Path, texts: dict[str, str]) -> None:
+    """JSON lines of documents by id."""
+    path.write_text("".join(json.dumps({"id": k, "text": v}) + "\n" for k, v in texts.items()), encoding="utf-8")
+
+
+def make_store(folder: Path, domains: dict[str, dict[str, str]]) -> Store:
+    """A store from documents by domain and id."""
+    folder.mkdir(parents=True)
+    for name, texts in domains.items():
+        write_documents(folder / f"{name}.jsonl", texts)
+    lines = "\n".join(f"  {name}: {{files: [{name}.jsonl], text: text, id: id}}" for name in domains)
+    (folder / "sources.yaml").write_text(f"domains:\n{lines}\n", encoding="utf-8")
+    ingest(folder / "sources.yaml", folder / "store", processes=1)
+    return open_store(folder / "store")
+
+
+def texts_of(name: str, documents: int, words: int) -> dict[str, str]:
+    """Documents whose every word says where it stands."""
+    return {f"{name}-{i}": " ".join(f"{name}{i}.{w}" for w in range(words + i % 7)) for i in range(documents)}
+
+
+DOMAINS = {"code": texts_of("code", 40, 60), "notes": texts_of("notes", 12, 20), "web": texts_of("web", 90, 80)}
