@@ -1,5 +1,38 @@
 """Declarative data mixtures for language model training: plan, lock, sample exactly, stream."""
 
-from mixture._version import __version__
+from __future__ import annotations
 
-__all__ = ["__version__"]
+from typing import TYPE_CHECKING
+
+from mixture._version import __version__
+from mixture.errors import MixtureError
+
+if TYPE_CHECKING:
+    from mixture.plan import Lock, Plan, check_lock, make_lock, make_plan, read_lock, write_lock
+    from mixture.schedule import Schedule
+    from mixture.spec import Spec, load_spec
+    from mixture.store import Store, ingest, open_store, verify_store
+    from mixture.stream import Batch, Stream, open_stream
+
+_HOMES = {
+    "mixture.plan": ("Lock", "Plan", "check_lock", "make_lock", "make_plan", "read_lock", "write_lock"),
+    "mixture.schedule": ("Schedule",),
+    "mixture.spec": ("Spec", "load_spec"),
+    "mixture.store": ("Store", "ingest", "open_store", "verify_store"),
+    "mixture.stream": ("Batch", "Stream", "open_stream"),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "Batch", "Lock", "MixtureError", "Plan", "Schedule", "Spec", "Store", "Stream", "__version__", "check_lock", "ingest",
+    "load_spec", "make_lock", "make_plan", "open_store", "open_stream", "read_lock", "verify_store", "write_lock",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> object:
+    """Names are imported from their packages when they are first used, so that `import mixture` takes no time."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'mixture' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOME[name]), name)

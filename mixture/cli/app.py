@@ -73,6 +73,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         # Whoever read the output has gone: point it at nothing, so that the interpreter's last flush is silent.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"error[file-error]: {where}{error.strerror or error}", file=sys.stderr)
+        sys.exit(1)
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
         sys.exit(130)

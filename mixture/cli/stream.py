@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from mixture.stream import Batch, Stream
 
-SNIPPET = 72
+SNIPPET, NAME = 72, 44
 TO_STDOUT = Path("-")
 
 
@@ -102,7 +102,7 @@ def show(opened: Stream, batch: Batch, most: int) -> None:
     for row in _rows(opened, batch, most):
         print(f"  position {row['position']}  {row['domain']}  epoch {row['epoch']}  token {row['first_token']:,}")
         for document in row["documents"]:
-            name = f"{document['name']:<44}"
+            name = f"{document['name']:<{NAME}}"
             print(f"    {name} {document['tokens']:>6,} tokens  {document['text']}")
     if len(batch) > most:
         print(f"  … and {len(batch) - most} more rows")
@@ -125,7 +125,7 @@ def _rows(opened: Stream, batch: Batch, most: int) -> Iterator[dict[str, Any]]:
             documents.append(
                 {
                     "id": document["id"],
-                    "name": shown[-44:],
+                    "name": shown if len(shown) <= NAME else "…" + shown[1 - NAME :],
                     "tokens": end - begin,
                     "attributes": attributes,
                     "text": text if len(text) <= SNIPPET else text[: SNIPPET - 1] + "…",

@@ -1,0 +1,40 @@
+"""What others may use, and what importing it costs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import mixture
+from mixture import errors
+
+
+def test_every_public_name_is_there() -> None:
+    for name in mixture.__all__:
+        assert getattr(mixture, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = mixture.nothing
+
+
+def test_importing_the_library_loads_none_of_the_large_packages() -> None:
+    heavy = ("datasets", "duckdb", "numpy", "pandas", "pyarrow", "ray", "rich", "sklearn", "tokenizers", "torch")
+    code = f"import sys, mixture; print([name for name in {heavy!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_every_error_is_a_mixture_error_and_is_drawn_in_the_tree() -> None:
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.MixtureError)]
+    assert errors.__doc__ is not None
+    for kind in kinds:
+        assert kind.__name__ in errors.__doc__
+
+
+def test_an_error_reads_place_message_and_hint() -> None:
+    place = errors.Place("mixtures/a.yaml", 14, 7, "phases[0].weights.cod")
+    hint = errors.nearest("cod", ["web", "code"])
+    error = errors.SpecError("unknown domain 'cod'", code="unknown-domain", place=place, hint=hint, name="cod")
+    assert str(error) == "mixtures/a.yaml:14:7: unknown domain 'cod' (did you mean 'code'?)"
+    assert error.facts == {"name": "cod"}
