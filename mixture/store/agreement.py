@@ -3,37 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
 from pathlib import Path
-from types import MappingProxyType
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from mixture.errors import Place, StoreError, nearest
 from mixture.store.manifest import read_manifest
 from mixture.store.store import Store, Verify
 from mixture.store.verify import Progress, damage
 
-
-class LockedDomain(Protocol):
-    """What a lock says of a domain: `mixture.schedule.Domain` is one."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def tokens(self) -> int: ...
+if TYPE_CHECKING:
+    from mixture.plan import Lock
 
 
-def disagreements(
-    store: Store, domains: Iterable[LockedDomain], contents: Mapping[str, str] = MappingProxyType({})
-) -> list[StoreError]:
+def disagreements(store: Store, lock: Lock) -> list[StoreError]:
     """Where the store is not the lock's: domains it lacks, other numbers of tokens, other content digests.
 
-    contents: digest by name, for the domains whose lock keeps one. Domains that the lock does not name are no matter.
+    Domains that the lock does not name are no matter, nor is content for which the lock keeps no digest.
     Codes: `domain-unknown`, `tokens-differ`, `content-differs`.
     """
     found: list[StoreError] = []
     place = Place(file=str(store.path))
-    for domain in domains:
+    for domain in lock.data.domains:
         held = store.domains.get(domain.name)
         if held is None:
             message, code = f"the lock names the domain '{domain.name}', and the store has none", "domain-unknown"
@@ -51,7 +41,7 @@ def disagreements(
                     expected=domain.tokens,
                 )
             )
-        expected = contents.get(domain.name, held.content)
+        expected = lock.content.get(domain.name, held.content)
         if held.content != expected:
             found.append(
                 StoreError(
@@ -69,15 +59,14 @@ def disagreements(
 def verify_store(
     path: str | os.PathLike[str],
     *,
-    domains: Iterable[LockedDomain] = (),
-    contents: Mapping[str, str] = MappingProxyType({}),
+    lock: Lock | None = None,
     progress: Progress | None = None,
 ) -> list[StoreError]:
     """Read every byte of a store; give all that is wrong with it, nothing where all is well.
 
     Compared are: the digest of every file and the content digest of every domain; that ids are below the size of the
     vocabulary; that documents tile their domain, each with end-of-document as its last token; that the tables say the
-    same; and that it is the store of a lock with these domains and contents.
+    same; and, where there is a lock, that the store is the lock's.
     progress(bytes read, bytes in all) may be called from any thread.
 
     Errors: StoreError where there is no store to read, or a file is missing, cut short or changed at its ends.
@@ -85,4 +74,6 @@ def verify_store(
     folder = Path(path)
     manifest = read_manifest(folder)
     found = list(damage(folder, manifest, progress))
-    return found + disagreements(Store(folder, manifest, Verify.FULL), domains, contents)
+    if lock is not None:
+        found += disagreements(Store(folder, manifest, Verify.FULL), lock)
+    return found

@@ -34,6 +34,7 @@ R = TypeVar("R")
 
 _JOB_BYTES = 1 << 26
 _JOB_PIECES = 2000
+_FILE_UNIT = 65_536
 _ALONE_BYTES = 1 << 24  # less than this is read sooner than processes start
 
 
@@ -44,6 +45,7 @@ def ingest(
     tokenizer: str = BYTES,
     processes: int | None = None,
     seed: int = 0,
+    file_tokens: int = FILE_TOKENS,
     progress: ProgressCallback | None = None,
 ) -> IngestReport:
     """Make a store at `out` from the files that a sources file names.
@@ -51,6 +53,7 @@ def ingest(
     tokenizer:  `bytes`, or the path of a tokenizer.json
     processes:  None: as many as there are processors, fewer where there is little to do; the store is the same
     seed:       of the order of documents, which follows from it, the domain, and each document's id and text alone
+    file_tokens:  the most that one file holds, a multiple of 65,536; how tokens are cut does not enter digests
     progress:   called in this process with how far a domain is
 
     The store appears at `out` at once, when it is whole. Killed at any moment and started again, it is as if never
@@ -59,6 +62,9 @@ def ingest(
     source_path, out_path = Path(sources), Path(out)
     if not 0 <= seed < 2**63:
         raise IngestError(f"the seed is {seed}", code="seed-outside", hint="a whole number from 0 below 2^63")
+    if file_tokens < 1 or file_tokens % _FILE_UNIT:
+        message = f"files of {file_tokens:,} tokens"
+        raise IngestError(message, code="file-tokens-outside", hint=f"a multiple of {_FILE_UNIT:,} is right here")
     if processes is not None and processes < 1:
         raise IngestError(f"{processes} processes", code="processes-outside", hint="at least one is right here")
     read = read_sources(source_path)
@@ -72,7 +78,7 @@ def ingest(
     dtype = _dtype(made, read, source_path)
     try:
         with workplace(out_path) as folder:
-            return _Ingest(read, choice, made, dtype, folder, processes, seed, progress).run(out_path)
+            return _Ingest(read, choice, made, dtype, folder, processes, seed, file_tokens, progress).run(out_path)
     except OSError as error:
         place = Place(file=str(error.filename) if error.filename else str(out_path))
         message = f"the store can not be written: {error.strerror or error}"
@@ -107,6 +113,7 @@ class _Ingest:
         folder: Path,
         processes: int | None,
         seed: int,
+        file_tokens: int,
         progress: ProgressCallback | None,
     ) -> None:
         self._sources = sources
@@ -115,6 +122,7 @@ class _Ingest:
         self._dtype = dtype
         self._folder = folder
         self._seed = seed
+        self._file_tokens = file_tokens
         self._progress = progress
         size = sum(file.size for domain in sources.domains for file in domain.files)
         self._processes = processes or (1 if size < _ALONE_BYTES else os.cpu_count() or 1)
@@ -134,7 +142,7 @@ class _Ingest:
             dtype=self._dtype,
             end_of_document=self._tokenizer.end_of_document,
             seed=self._seed,
-            file_tokens=FILE_TOKENS,
+            file_tokens=self._file_tokens,
         )
         shared = shared_ids(store)
         publish(store, out)
@@ -190,7 +198,7 @@ class _Ingest:
                 runs=runs[number],
                 attributes=tuple(self._sources.attributes),
                 dtype=str(self._dtype),
-                file_tokens=FILE_TOKENS,
+                file_tokens=self._file_tokens,
             )
             for number, domain in enumerate(self._sources.domains)
         ]

@@ -91,10 +91,10 @@ class ByteTokenizer:
     def encode(self, texts: Sequence[str], dtype: np.dtype[Any]) -> list[NDArray[np.unsignedinteger]]:
         """The ids of each text, views of one array."""
         data = [text.encode() for text in texts]
-        ends = np.cumsum([len(part) + 1 for part in data])
+        ends = np.cumsum([len(part) + 1 for part in data], dtype=np.int64)
         ids = np.frombuffer(b"\0".join([*data, b""]), np.uint8).astype(dtype)
         ids[ends - 1] = self.end_of_document
-        return np.split(ids, ends[:-1])
+        return np.split(ids, ends[:-1]) if data else []
 
 
 class JsonTokenizer:
