@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
-from mixture.catalog.condition import Node
+from mixture.catalog.condition import Node, too_large
 from mixture.errors import CatalogError, Place, nearest
 from mixture.units import LARGEST_COUNT, format_exact, quote
 
@@ -16,6 +16,9 @@ ALLOWED = (
     "allowed are columns, numbers, 'text', true, false, null, = <> < <= > >=, and, or, not, in (…), between, is null, "
     "like, + - * / // %, lower, upper and starts_with"
 )
+
+
+MOST_DEEP = 100
 
 
 class Kind(StrEnum):
@@ -54,12 +57,34 @@ _COMPARISONS = {
 }
 _CONJUNCTIONS = {"CONJUNCTION_AND": "AND", "CONJUNCTION_OR": "OR"}
 _IS_NULL = {"OPERATOR_IS_NULL": "IS NULL", "OPERATOR_IS_NOT_NULL": "IS NOT NULL"}
-_TEXT_OPERATORS = {"~~": "LIKE", "!~~": "NOT LIKE"}
-_ARITHMETIC = ("+", "-", "*", "/", "//", "%")
-_TEXT_FUNCTIONS = {"lower": (1, Kind.TEXT), "upper": (1, Kind.TEXT), "starts_with": (2, Kind.BOOLEAN)}
 
-_INTEGER = re.compile(r"-?[0-9]+(_[0-9]+)*")
-_DECIMAL = re.compile(r"(-?)([0-9]*)\.?([0-9]*)(?:[eE]([-+]?[0-9]{1,2}))?")
+
+@dataclass(frozen=True, slots=True)
+class _Signature:
+    """A function or an operator: how it is written, how many arguments it takes, their kind and what it gives."""
+
+    sql: str
+    counts: tuple[int, ...]
+    takes: Kind
+    gives: Kind
+
+
+_OPERATORS = {
+    "~~": _Signature(" LIKE ", (2,), Kind.TEXT, Kind.BOOLEAN),
+    "!~~": _Signature(" NOT LIKE ", (2,), Kind.TEXT, Kind.BOOLEAN),
+    "+": _Signature(" + ", (1, 2), Kind.NUMBER, Kind.NUMBER),
+    "-": _Signature(" - ", (1, 2), Kind.NUMBER, Kind.NUMBER),
+    "*": _Signature(" * ", (2,), Kind.NUMBER, Kind.NUMBER),
+    "/": _Signature(" / ", (2,), Kind.NUMBER, Kind.NUMBER),
+    "//": _Signature(" // ", (2,), Kind.NUMBER, Kind.NUMBER),
+    "%": _Signature(" % ", (2,), Kind.NUMBER, Kind.NUMBER),
+}
+_FUNCTIONS = {
+    "lower": _Signature("lower", (1,), Kind.TEXT, Kind.TEXT),
+    "upper": _Signature("upper", (1,), Kind.TEXT, Kind.TEXT),
+    "starts_with": _Signature("starts_with", (2,), Kind.TEXT, Kind.BOOLEAN),
+}
+_NUMBER = re.compile(r"(-?)([0-9]*)\.?([0-9]*)(?:[eE]([-+]?[0-9]{1,2}))?")
 _MOST_DIGITS = 18
 
 _INSTEAD = {
@@ -95,9 +120,18 @@ class _Writer:
     def __init__(self, columns: Mapping[str, Column], place: Place | None) -> None:
         self._columns = columns
         self._place = place
+        self._depth = 0
 
     def _write(self, node: Node) -> _Expression:
         """One node and all below it."""
+        if self._depth == MOST_DEEP:
+            raise too_large(f"it nests more than {MOST_DEEP} deep", self._place)
+        self._depth += 1
+        expression = self._write_kind(node)
+        self._depth -= 1
+        return expression
+
+    def _write_kind(self, node: Node) -> _Expression:
         if node.get("alias"):
             raise self._forbidden(f"a name for a result ({quote(node['alias'])})")
         match node["class"]:
@@ -155,22 +189,23 @@ class _Writer:
             return _Expression(text, Kind.BOOLEAN, text)
         if kind == "NULL_LITERAL":
             return _Expression("NULL", Kind.NULL, "null")
-        if kind == "INTEGER" and _INTEGER.fullmatch(text) and len(text) < 40 and abs(int(text)) <= LARGEST_COUNT:
-            # 128 bits, as all integers here: sums and products of token counts do not overflow.
-            return _Expression(f"({int(text)})::HUGEINT", Kind.NUMBER, text)
         if kind in ("INTEGER", "NUMERIC"):
-            return _Expression(self._decimal(text), Kind.NUMBER, text)
+            return _Expression(self._number(text), Kind.NUMBER, text)
         raise self._forbidden(f"a literal of the kind {kind.lower()}")
 
-    def _decimal(self, text: str) -> str:
-        """A decimal in plain digits, so that it is exact and never a float."""
-        match = _DECIMAL.fullmatch(text.replace("_", ""))
+    def _number(self, text: str) -> str:
+        """A number in plain digits, so that it is exact and never a float."""
+        match = _NUMBER.fullmatch(text.replace("_", ""))
         if match is not None and len(text) <= 60 and (match[2] or match[3]):
             sign = -1 if match[1] else 1
             exponent = int(match[4] or "0") - len(match[3])
-            plain = format_exact(sign * Fraction(int(match[2] + match[3])) * Fraction(10) ** exponent)
-            if sum(character.isdigit() for character in plain) <= _MOST_DIGITS:
-                return f"({plain})::HUGEINT" if "." not in plain else f"({plain})"
+            value = sign * Fraction(int(match[2] + match[3])) * Fraction(10) ** exponent
+            if value.denominator == 1 and abs(value) <= LARGEST_COUNT:
+                # 128 bits, as all integers here: sums and products of token counts do not overflow.
+                return f"({value})::HUGEINT"
+            plain = format_exact(value)
+            if "." in plain and sum(character.isdigit() for character in plain) <= _MOST_DIGITS:
+                return f"({plain})"
         raise CatalogError(
             f"the number {quote(text)} is too long",
             code="condition-not-allowed",
@@ -193,27 +228,27 @@ class _Writer:
         raise self._forbidden(name.lower().removeprefix("operator_").replace("_", " "))
 
     def _function(self, node: Node) -> _Expression:
-        name = node["function_name"]
-        plain = not (
-            node["schema"] or node["catalog"] or node["filter"] or node["distinct"] or node["order_bys"]["orders"]
-        )
+        name, is_operator = node["function_name"], node["is_operator"]
         arguments = [argument["expression"] for argument in node["arguments"] if not argument["name"]]
-        if not plain or len(arguments) != len(node["arguments"]):
+        signature = (_OPERATORS if is_operator else _FUNCTIONS).get(name)
+        if signature is None:
+            hint = _INSTEAD.get(name) or nearest(name, _FUNCTIONS)
+            raise self._forbidden(f"the {'operator' if is_operator else 'function'} {name}", hint=hint)
+        extras = ("schema", "catalog", "filter", "distinct")
+        if (
+            any(node[extra] for extra in extras)
+            or node["order_bys"]["orders"]
+            or len(arguments) < len(node["arguments"])
+        ):
             raise self._forbidden(f"{name} with more than plain arguments")
-        if node["is_operator"] and name in _TEXT_OPERATORS and len(arguments) == 2:
-            left, right = (self._of_kind(argument, Kind.TEXT) for argument in arguments)
-            return self._boolean(f"{left.sql} {_TEXT_OPERATORS[name]} {right.sql}")
-        if node["is_operator"] and name in _ARITHMETIC and len(arguments) in ((1, 2) if name in ("+", "-") else (2,)):
-            numbers = [self._of_kind(argument, Kind.NUMBER) for argument in arguments]
-            sql = f"({name} {numbers[0].sql})" if len(numbers) == 1 else f"({numbers[0].sql} {name} {numbers[1].sql})"
-            return _Expression(sql, Kind.NUMBER, f"the result of {name}")
-        if not node["is_operator"] and name in _TEXT_FUNCTIONS and len(arguments) == _TEXT_FUNCTIONS[name][0]:
-            texts = [self._of_kind(argument, Kind.TEXT).sql for argument in arguments]
-            return _Expression(f"{name}({', '.join(texts)})", _TEXT_FUNCTIONS[name][1], f"{name}(…)")
-        if name in _TEXT_FUNCTIONS:
-            raise self._forbidden(f"{name} with {len(arguments)} arguments", hint=f"it has {_TEXT_FUNCTIONS[name][0]}")
-        what = f"the operator {name}" if node["is_operator"] else f"the function {name}"
-        raise self._forbidden(what, hint=_INSTEAD.get(name) or nearest(name, _TEXT_FUNCTIONS))
+        if len(arguments) not in signature.counts:
+            raise self._forbidden(f"{name} with {len(arguments)} arguments")
+        parts = [self._of_kind(argument, signature.takes).sql for argument in arguments]
+        if is_operator:
+            sql = signature.sql.join(parts) if len(parts) > 1 else f"{signature.sql}{parts[0]}"
+        else:
+            sql = f"{signature.sql}({', '.join(parts)})"
+        return _Expression(f"({sql})", signature.gives, f"the result of {name}")
 
     def _alike(self, nodes: Sequence[Node]) -> list[_Expression]:
         """Expressions that are compared: of one kind, or null."""

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mixture.catalog.sealed import sealed_duckdb
 from mixture.errors import CatalogError, Place
+from mixture.units import quote
+
+if TYPE_CHECKING:
+    import duckdb
 
 Node = Mapping[str, Any]
 """A node of DuckDB's syntax tree, from json_serialize_sql."""
@@ -17,47 +21,38 @@ MOST_CHARACTERS = 100_000
 MOST_MARKS = 600
 """Words, and characters of operators, not in literals. With more, DuckDB's parser can take seconds and gigabytes."""
 MOST_NESTED = 30
-MOST_DEEP = 100
 
-# To compare with: a statement that has more than an expression (FROM, DISTINCT, ORDER BY, …) differs from it there.
-_BARE_STATEMENT = "SELECT true"
+_NOT_IN_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 
 
-def parse_condition(text: str, *, place: Place | None = None) -> Node:
-    """The tree of one expression. Raises CatalogError where the text is too large, is no expression, or is more."""
+def parse_condition(connection: duckdb.DuckDBPyConnection, text: str, *, place: Place | None = None) -> Node:
+    """The tree of one expression, as this connection's parser reads it.
+
+    Raises CatalogError where the text is too large, is no expression, or is more than one.
+    """
     _check_text(text, place)
-    with sealed_duckdb(max_depth=MOST_DEEP) as connection:
-        tree, bare = (
-            json.loads(connection.execute("SELECT json_serialize_sql(?)", [statement]).fetchall()[0][0])
-            for statement in (f"SELECT {text}", _BARE_STATEMENT)
-        )
+    tree = _serialized(connection, f"SELECT {text}", place)
     if tree["error"]:
-        message = str(tree["error_message"]).split("Use ")[0].strip()
-        if "depth" in message:
-            raise _too_large(f"it nests more than {MOST_DEEP} deep", place)
-        raise CatalogError(f"not a condition: {message}", code="bad-condition", place=place, where=text)
-    expressions = _select_list(tree)
-    if len(expressions) != 1 or _without_select_list(tree) != _without_select_list(bare):
+        raise CatalogError(f"not a condition: {tree['error_message']}", code="bad-condition", place=place, where=text)
+    expressions = tree["statements"][0]["node"].get("select_list", ())
+    # What is an expression stands in parentheses as well; FROM, ORDER BY, `as`, a semicolon do not.
+    if len(expressions) != 1 or _serialized(connection, f"SELECT ({text})", place)["error"]:
         hint = "a condition is one expression: no FROM, no semicolon and nothing after it"
         raise CatalogError("more than a condition", code="condition-not-allowed", place=place, hint=hint, where=text)
-    return expressions[0]
+    expression: Node = expressions[0]
+    return expression
 
 
-def _select_list(tree: Node) -> list[Node]:
-    node = tree["statements"][0]["node"]
-    return list(node.get("select_list", ()))
-
-
-def _without_select_list(tree: Node) -> object:
-    """The statements without what they select, without positions and parameters (which are nodes too)."""
-    hidden = {"select_list", "named_param_map", "query_location", "query_location_length"}
-
-    def visible(part: object) -> object:
-        if isinstance(part, dict):
-            return {key: visible(value) for key, value in part.items() if key not in hidden}
-        return [visible(value) for value in part] if isinstance(part, list) else part
-
-    return visible(tree["statements"])
+def _serialized(connection: duckdb.DuckDBPyConnection, statement: str, place: Place | None) -> Node:
+    """A statement's tree, or the parser's error. Raises CatalogError where it nests too deeply to be read."""
+    rows = connection.execute("SELECT json_serialize_sql(?)", [statement]).fetchall()
+    try:
+        tree: Node = json.loads(rows[0][0])
+    except RecursionError:
+        raise too_large("it is nested too deeply", place) from None
+    if tree["error"] and "expression depth" in tree["error_message"]:
+        raise too_large("it is nested too deeply", place)
+    return tree
 
 
 def _check_text(text: str, place: Place | None) -> None:
@@ -68,9 +63,10 @@ def _check_text(text: str, place: Place | None) -> None:
         hint = "such as cluster = 'c14' and quality >= 3"
         raise CatalogError("the condition is empty", code="bad-condition", place=place, hint=hint)
     if len(text) > MOST_CHARACTERS:
-        raise _too_large(f"it has {len(text):,} characters of up to {MOST_CHARACTERS:,}", place)
-    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
-        raise CatalogError("half of a surrogate pair", code="bad-condition", place=place)
+        raise too_large(f"it has {len(text):,} characters of up to {MOST_CHARACTERS:,}", place)
+    odd = _NOT_IN_TEXT.search(text)
+    if odd is not None:
+        raise CatalogError(f"the control character {quote(odd[0])}", code="bad-condition", place=place)
     data = text.encode()
     # Offsets are in bytes, and a token reaches to the next one.
     tokens = [*duckdb.tokenize(text), (len(data), None)]
@@ -87,11 +83,12 @@ def _check_text(text: str, place: Place | None) -> None:
         elif kind in (duckdb.token_type.identifier, duckdb.token_type.keyword):
             marks += 1
     if deepest > MOST_NESTED:
-        raise _too_large(f"parentheses nest {deepest} deep, of up to {MOST_NESTED}", place)
+        raise too_large(f"parentheses nest {deepest} deep, of up to {MOST_NESTED}", place)
     if marks > MOST_MARKS:
-        raise _too_large(f"it has {marks} words and operators of up to {MOST_MARKS}", place)
+        raise too_large(f"it has {marks} words and operators of up to {MOST_MARKS}", place)
 
 
-def _too_large(why: str, place: Place | None) -> CatalogError:
+def too_large(why: str, place: Place | None) -> CatalogError:
+    """The error for a condition that is beyond a bound."""
     hint = "a long list goes into in ('…', '…')"
     return CatalogError(f"the condition is too large: {why}", code="condition-too-large", place=place, hint=hint)

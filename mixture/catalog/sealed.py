@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import duckdb
 
-_NOTHING_OUTSIDE: dict[str, str | bool | int] = {
+_NOTHING_OUTSIDE: dict[str, str | bool | int | float | list[str]] = {
     "enable_external_access": False,
     "allow_community_extensions": False,
     "autoinstall_known_extensions": False,
@@ -21,19 +21,17 @@ _NOTHING_OUTSIDE: dict[str, str | bool | int] = {
     # A division by zero is NULL, so that a domain without documents is not selected, whole numbers or not.
     "ieee_floating_point_ops": False,
     "error_on_division_by_zero": False,
+    "max_expression_depth": 500,
     "lock_configuration": True,
 }
 
 
 @contextmanager
-def sealed_duckdb(*, max_depth: int) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection that reads no file, network, extension or Python variable, and whose settings can not be changed.
-
-    max_depth bounds the nesting of an expression.
-    """
+def sealed_duckdb() -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection that reads no file, network, extension or Python variable, and whose settings can not be changed."""
     import duckdb
 
-    connection = duckdb.connect(":memory:", config={**_NOTHING_OUTSIDE, "max_expression_depth": max_depth})
+    connection = duckdb.connect(":memory:", config=_NOTHING_OUTSIDE)
     try:
         yield connection
     finally:

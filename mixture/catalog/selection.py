@@ -13,7 +13,6 @@ from mixture.catalog.sealed import sealed_duckdb
 from mixture.errors import CatalogError, Place
 from mixture.units import quote
 
-_DEEP_ENOUGH = 1_000
 _LIKE_A_NUMBER = re.compile(r"[-+]?[0-9]*\.?[0-9]+([eE][-+]?[0-9]+)?")
 
 
@@ -21,20 +20,18 @@ def select_rows(table: pa.Table, where: str, *, place: Place | None = None) -> t
     """The indices, ascending, of the rows for which `where` is true. Raises CatalogError at this place."""
     import duckdb
 
-    tree = parse_condition(where, place=place)
     columns = {name: _column(table, index) for index, name in enumerate(table.column_names)}
-    condition = write_condition(tree, columns, place=place)
     # Columns get names of ours: a user's could be any text, and DuckDB's do not tell `A` from `a`.
     cells = pa.table([*table.columns, pa.array(range(table.num_rows))], [*_names(table), "row"])
-    try:
-        with sealed_duckdb(max_depth=_DEEP_ENOUGH) as connection:
-            connection.register("cells", cells)
+    with sealed_duckdb() as connection:
+        tree = parse_condition(connection, where, place=place)
+        condition = write_condition(tree, columns, place=place)
+        connection.register("cells", cells)
+        try:
             rows = connection.execute(f"SELECT row FROM cells WHERE {condition} ORDER BY row").fetchall()
-    except duckdb.Error as error:
-        message = str(error).splitlines()[0]
-        raise CatalogError(
-            f"the condition can not be worked out: {message}", code="condition-fails", place=place, where=where
-        ) from error
+        except duckdb.Error as error:
+            message = f"the condition can not be worked out: {str(error).splitlines()[0]}"
+            raise CatalogError(message, code="condition-fails", place=place, where=where) from error
     return tuple(row for (row,) in rows)
 
 
