@@ -1,0 +1,136 @@
+"""Documents are found by place and by id, and rows are cut into segments where documents end."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from store.makers import MakeStore, text_of
+
+from mixture.errors import StoreError
+from mixture.store import Store, open_store
+from mixture.store.files import DATA_START, file_bytes, write_hole
+from mixture.store.manifest import TOKEN_COLUMN, DomainRecord, TokenFile, TokenizerRecord
+from mixture.store.tables import document_schema, token_path, write_tables
+
+
+def test_the_documents_of_a_range_are_those_that_overlap_it(make_store: MakeStore):
+    store = make_store(web=["aaaa", "bbbb", "cccc"])
+    order = text_of(store.read("web", 0, 15))[::5]
+    ids = [{"a": "0", "b": "1", "c": "2"}[letter] for letter in order]
+    table = store.documents("web", 4, 2)
+    assert table.column_names == ["id", "first_token", "tokens"]
+    assert table.to_pylist() == [
+        {"id": ids[0], "first_token": 0, "tokens": 5},
+        {"id": ids[1], "first_token": 5, "tokens": 5},
+    ]
+    assert store.documents("web", 5, 5)["id"].to_pylist() == [ids[1]]
+    assert store.documents("web", 5, 0).num_rows == 0
+    assert store.documents("web", 0, 15)["id"].to_pylist() == ids
+    with pytest.raises(StoreError, match="web"):
+        store.documents("web", 14, 2)
+
+
+def test_an_id_leads_to_all_places_of_its_documents(make_store: MakeStore):
+    store = make_store(a=["one", "two"], b=["three"])
+    found = store.document("0").to_pylist()
+    assert [row["domain"] for row in found] == ["a", "b"]
+    for row, text in zip(found, ["one|", "three|"], strict=True):
+        assert text_of(store.read(row["domain"], row["first_token"], row["tokens"])) == text
+    assert store.document("7").num_rows == 0
+
+
+def test_many_documents_are_found_by_id_over_row_groups(make_store: MakeStore):
+    store = make_store(web=[f"text {i}" for i in range(70_000)])
+    for number in (0, 9, 65_535, 69_999):
+        (row,) = store.document(str(number)).to_pylist()
+        assert text_of(store.read("web", row["first_token"], row["tokens"])) == f"text {number}|"
+    whole = store.documents("web", 0, store.domains["web"].tokens)
+    assert whole.num_rows == 70_000
+    assert len(set(whole["id"].to_pylist())) == 70_000
+
+
+def segments(store: Store, name: str, first: int, length: int) -> list[tuple[int, int]]:
+    spans = store.spans([name], np.array([0]), np.array([first]), length)
+    assert spans.offsets.tolist() == [0, len(spans.document)]
+    ends = spans.end.tolist()
+    return list(zip(spans.document.tolist(), (b - a for a, b in zip([0, *ends], ends, strict=False)), strict=True))
+
+
+def test_a_row_that_ends_where_a_document_ends_has_no_empty_segment(make_store: MakeStore):
+    store = make_store(web=["aaaa", "bbbb", "cccc"])
+    assert segments(store, "web", 0, 5) == [(0, 5)]
+    assert segments(store, "web", 0, 10) == [(0, 5), (1, 5)]
+    assert segments(store, "web", 5, 5) == [(1, 5)]
+    assert segments(store, "web", 4, 7) == [(0, 1), (1, 5), (2, 1)]
+    assert segments(store, "web", 7, 1) == [(1, 1)]
+
+
+@settings(deadline=None, max_examples=40)
+@given(data=st.data())
+def test_segments_of_rows_of_any_domains_are_those_of_the_documents(tmp_path_factory: pytest.TempPathFactory, data):
+    lengths = data.draw(st.lists(st.lists(st.integers(1, 9), min_size=1, max_size=12), min_size=1, max_size=4))
+    store = open_store(bare_store(tmp_path_factory.mktemp("bare"), {f"d{i}": x for i, x in enumerate(lengths)}))
+    length = data.draw(st.integers(1, min(sum(x) for x in lengths)))
+    domain = data.draw(st.lists(st.integers(0, len(lengths) - 1), max_size=6))
+    first = [data.draw(st.integers(0, sum(lengths[d]) - length)) for d in domain]
+    spans = store.spans(list(store.domains), np.array(domain, np.int64), np.array(first, np.int64), length)
+    for row, (d, f) in enumerate(zip(domain, first, strict=True)):
+        owners = np.repeat(np.arange(len(lengths[d])), lengths[d])[f : f + length]
+        part = slice(spans.offsets[row], spans.offsets[row + 1])
+        sizes = np.diff(spans.end[part], prepend=0)
+        assert sizes.min() > 0
+        assert np.array_equal(np.repeat(spans.document[part], sizes), owners)
+
+
+def bare_store(folder: Path, lengths: dict[str, list[int]]) -> Path:
+    """A store of holes with documents of these lengths."""
+    dtype = np.dtype(np.uint32)
+    (folder / "tokens").mkdir(parents=True)
+    records, tables = [], []
+    for number, (name, sizes) in enumerate(lengths.items()):
+        total, path = sum(sizes), token_path(number, name, 0)
+        write_hole(folder / path, dtype, total, TOKEN_COLUMN)
+        file = TokenFile(file=path, bytes=file_bytes(dtype, total, TOKEN_COLUMN), sha256="0" * 64, tokens=total)
+        records.append(DomainRecord(name=name, tokens=total, documents=len(sizes), content="0" * 64, files=(file,)))
+        starts = np.cumsum(sizes) - sizes
+        columns = [[name] * len(sizes), [f"{name}-{i}" for i in range(len(sizes))], starts, sizes]
+        tables.append(pa.table([pa.array(column) for column in columns], schema=document_schema([])))
+    write_tables(
+        folder,
+        domains=records,
+        documents=tables,
+        attributes=[],
+        tokenizer=TokenizerRecord(name="t", digest="0" * 64, vocabulary=151_936),
+        dtype=dtype,
+        end_of_document=0,
+        seed=0,
+        file_tokens=2**50,
+    )
+    return folder
+
+
+def test_a_document_that_begins_past_four_billion_tokens_is_read_right(tmp_path: Path):
+    start = 2**32 + 5
+    folder = bare_store(tmp_path / "store", {"web": [start, 3, 1000]})
+    (path,) = (folder / "tokens").iterdir()
+    with path.open("r+b") as file:
+        file.seek(DATA_START + 4 * start)
+        file.write(np.array([151_935, 70_000, 7], np.uint32).tobytes())
+    store = open_store(folder)
+    (row,) = store.document("web-1").to_pylist()
+    assert row == {"domain": "web", "id": "web-1", "first_token": start, "tokens": 3}
+    assert store.read("web", start, 3).tolist() == [151_935, 70_000, 7]
+    assert store.documents("web", start + 2, 2)["id"].to_pylist() == ["web-1", "web-2"]
+    assert store.reader(["web"]).rows(np.array([0]), np.array([start - 1]), 5).tolist() == [[0, 151_935, 70_000, 7, 0]]
+    assert segments(store, "web", start - 1, 5) == [(0, 1), (1, 3), (2, 1)]
+
+
+def test_a_document_of_many_tokens_is_delivered_whole(make_store: MakeStore):
+    text = "".join(chr(33 + i % 94) for i in range(130_000))
+    store = make_store(web=["a", text, "b"])
+    (row,) = store.document("1").to_pylist()
+    assert row["tokens"] == 130_001
+    assert text_of(store.read("web", row["first_token"], row["tokens"])) == text + "|"
