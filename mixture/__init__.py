@@ -24,8 +24,9 @@ _HOMES = {
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "Batch", "Lock", "MixtureError", "Plan", "Schedule", "Spec", "Store", "Stream", "__version__", "check_lock", "ingest",
-    "load_spec", "make_lock", "make_plan", "open_store", "open_stream", "read_lock", "verify_store", "write_lock",
+    "Batch", "Lock", "MixtureError", "Plan", "Schedule", "Spec", "Store", "Stream", "__version__",
+    "check_lock", "ingest", "load_spec", "make_lock", "make_plan", "open_store", "open_stream", "read_lock",
+    "verify_store", "write_lock",
 ]  # fmt: skip
 
 

@@ -128,8 +128,7 @@ def verify(
         task = bars.add_task("verify", total=None)
         wrong = verify_store(
             store,
-            domains=() if known is None else known.data.domains,
-            contents={} if known is None else known.content,
+            lock=known,
             progress=lambda done, total: bars.update(task, completed=done, total=total),
         )
     for error in wrong:

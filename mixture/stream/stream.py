@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from mixture.errors import StoreError, StreamError
 from mixture.plan import Lock, read_lock
-from mixture.schedule import Domain, Rows, Schedule
+from mixture.schedule import Rows
 from mixture.store import Store, disagreements, open_store
 from mixture.stream.batch import Batch, Tokens
 from mixture.stream.ranks import check_divisible, check_rank, rank_slots
@@ -65,11 +65,11 @@ class Stream:
         self._next_token, self._documents, self._uneven = next_token, documents, uneven
         self._accept_content = accept_content
         self._accepted: list[AcceptedContent] = []
-        if accept_content and disagreements(store, _weighted(schedule), lock.content):
+        if accept_content and _wrong(store, lock):
             self._accepted.append(
                 AcceptedContent(step=first_step, content=digest_of(lock.content), reason=accept_content)
             )
-        self._drawn_from = np.flatnonzero(np.any([segment.weights for segment in schedule.data.segments], axis=0))
+        self._drawn_from = np.flatnonzero(np.any(_weights(lock), axis=0))
         self._names = [schedule.names[d] for d in self._drawn_from.tolist()]
         self._tokens = np.array([domain.tokens for domain in schedule.data.domains], np.int64)
         self._number = np.zeros(len(schedule.names), np.int64)
@@ -204,9 +204,8 @@ def open_stream(
     """
     lock = lock if isinstance(lock, Lock) else read_lock(lock)
     store = store if isinstance(store, Store) else open_store(store)
-    schedule = lock.schedule()
     check_tokenizer(lock, store)
-    wrong = disagreements(store, _weighted(schedule), {} if accept_content else lock.content)
+    wrong = [error for error in _wrong(store, lock) if not (accept_content and error.code == "content-differs")]
     if wrong:
         first, more = wrong[0], len(wrong) - 1
         raise StoreError(
@@ -229,10 +228,14 @@ def open_stream(
     )
 
 
-def _weighted(schedule: Schedule) -> list[Domain]:
-    """The domains that some segment draws from."""
-    domains = schedule.data.domains
-    return [d for i, d in enumerate(domains) if any(segment.weights[i] for segment in schedule.data.segments)]
+def _wrong(store: Store, lock: Lock) -> list[StoreError]:
+    """Where the store is not the lock's, in domains that some segment draws from."""
+    drawn = {name for name, *weights in zip(lock.schedule().names, *_weights(lock), strict=True) if any(weights)}
+    return [error for error in disagreements(store, lock) if error.facts["domain"] in drawn]
+
+
+def _weights(lock: Lock) -> list[tuple[int, ...]]:
+    return [segment.weights for segment in lock.data.segments]
 
 
 def check_tokenizer(lock: Lock, store: Store) -> None:
