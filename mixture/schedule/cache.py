@@ -16,9 +16,12 @@ class Sized(Protocol):
 
 T = TypeVar("T", bound=Sized)
 
+ENTRY_BYTES = 400
+"""What an entry takes beside its value's data: key, objects, links (measured: 350). Most of it where values are tiny."""
+
 
 class ByteCache(Generic[T]):
-    """At most `max_bytes` of values, and always the newest one."""
+    """At most about `max_bytes` of memory, and always the newest value."""
 
     def __init__(self, max_bytes: int) -> None:
         self.max_bytes = max_bytes
@@ -34,11 +37,11 @@ class ByteCache(Generic[T]):
     def put(self, key: Hashable, value: T) -> T:
         old = self._values.pop(key, None)
         if old is not None:
-            self._bytes -= old.nbytes
+            self._bytes -= old.nbytes + ENTRY_BYTES
         self._values[key] = value
-        self._bytes += value.nbytes
+        self._bytes += value.nbytes + ENTRY_BYTES
         while self._bytes > self.max_bytes and len(self._values) > 1:
-            self._bytes -= self._values.popitem(last=False)[1].nbytes
+            self._bytes -= self._values.popitem(last=False)[1].nbytes + ENTRY_BYTES
         return value
 
     def get_or_make(self, key: Hashable, make: Callable[[], T]) -> T:

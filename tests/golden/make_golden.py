@@ -26,7 +26,8 @@ FIND_LIMIT = 60
 
 def load_oracle() -> ModuleType:
     spec = importlib.util.spec_from_file_location("schedule_oracle", os.environ["SCHEDULE_ORACLE"])
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -69,7 +70,8 @@ def everything(oracle: ModuleType) -> dict:
     batches = [
         {"first_step": first_step, "sequences": sequences, "mix_steps": mix_steps}
         for first_step, sequences, mix_steps in [
-            (0, 16, 8), (1_003, 64, 1), (4_100, 96, 3), (5_500, 96, 1), (6_400, 24, 171), (7_950, 7, 1), (9_990, 8, 600),
+            (0, 16, 8), (1_003, 64, 1), (4_100, 96, 3), (5_500, 96, 1),
+            (6_400, 24, 171), (7_950, 7, 1), (9_990, 8, 600),
         ]
     ]  # fmt: skip
     return {
@@ -100,7 +102,7 @@ def answers(oracle: ModuleType, name: str, lock: dict, where: Path) -> dict:
     run = oracle.Schedule(lock)
     end = run.before(run.steps)
     steps = edges(run, run.steps)
-    some_steps = rng.sample(steps, min(len(steps), NUM_COUNTS - 2)) + [rng.randrange(run.steps), run.steps]
+    some_steps = [*rng.sample(steps, min(len(steps), NUM_COUNTS - 2)), rng.randrange(run.steps), run.steps]
     at_edges = [run.before(step) for step in steps if step < run.steps]
     positions = {0, end - 1, *rng.sample(at_edges, min(len(at_edges), NUM_POSITIONS // 4))}
     while len(positions) < min(end, NUM_POSITIONS):

@@ -16,7 +16,8 @@ ROOT = Path(__file__).resolve().parents[2]
 def weights(shares: Sequence[int | str | Fraction]) -> tuple[int, ...]:
     """Integer weights from shares of any sum: numbers, or text such as "0.3" or "1/3"."""
     exact = [Fraction(share) for share in shares]
-    return tuple(apportion([share / sum(exact) for share in exact], WHOLE))
+    whole = sum(exact)
+    return tuple(apportion([share / whole for share in exact], WHOLE))
 
 
 def make_run(

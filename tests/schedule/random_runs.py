@@ -1,4 +1,4 @@
-"""Runs of every kind, for property tests: domains from nothing to 10^13 tokens, pools, lengths, batches, mixes, skips."""
+"""Runs of every kind, for property tests: domains of all sizes, pools, lengths, batches, mixes, skips."""
 
 from __future__ import annotations
 
