@@ -96,16 +96,20 @@ def _sorted(table: pa.Table, run: NDArray[np.int64]) -> Range:
 
 
 def _chosen(table: pa.Table, order: NDArray[np.int64], again: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """One document of each run of equal keys in the order."""
-    names = [name for name in table.column_names if name.startswith(ATTRIBUTE)]
+    """One document of each run of equal keys in the order; `again` where a key is the one before."""
     chosen = order[~again]
+    attributes = table.select([name for name in table.column_names if name.startswith(ATTRIBUTE)])
+    if attributes.num_columns == 0:
+        return chosen
     group = np.cumsum(~again) - 1
-    members: dict[int, list[int]] = {}
-    for number in np.unique(group[again]).tolist():
-        members[number] = []
-    for at in np.flatnonzero(np.isin(group, list(members))).tolist():
-        members[int(group[at])].append(int(order[at]))
-    for number, rows in members.items():
-        attributes = table.select(names).take(rows).to_pylist()
-        chosen[number] = min(zip((json.dumps(a, sort_keys=True) for a in attributes), rows, strict=True))[1]
+    several = again.copy()
+    several[:-1] |= again[1:]
+    first: dict[int, tuple[str, int]] = {}
+    rows = order[several].tolist()
+    values = attributes.take(pa.array(rows)).to_pylist()
+    for number, row, value in zip(group[several].tolist(), rows, values, strict=True):
+        candidate = (json.dumps(value, sort_keys=True), row)
+        first[number] = min(first.get(number, candidate), candidate)
+    for number, (_, row) in first.items():
+        chosen[number] = row
     return chosen

@@ -1,0 +1,215 @@
+"""A store that is not whole is refused, naming the file and what was compared."""
+
+import hashlib
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from store.makers import MakeStore
+from store.test_documents import bare_store
+
+from mixture.errors import MixtureError, StoreError
+from mixture.schedule import Domain
+from mixture.store import Store, Verify, disagreements, open_store, verify_store
+from mixture.store.files import DATA_START
+from mixture.store.manifest import canonical, read_manifest
+
+
+@pytest.fixture
+def store(make_store: MakeStore) -> Store:
+    return make_store(code=["def f(): pass", "import os"], web=["one", "two", "three " * 20_000])
+
+
+def token_files(store: Store, domain: str) -> list[Path]:
+    return sorted(store.path.glob(f"tokens/*-{domain}-*.arrow"))
+
+
+def test_a_good_store_has_nothing_wrong(store: Store):
+    seen: list[tuple[int, int]] = []
+    assert verify_store(store.path, progress=lambda done, total: seen.append((done, total))) == []
+    total = sum(path.stat().st_size for path in store.path.rglob("*") if path.is_file())
+    assert max(seen) == (total - (store.path / "store.json").stat().st_size,) * 2
+    assert open_store(store.path, verify=Verify.FULL).verified is Verify.FULL
+
+
+def test_a_missing_file_is_named_with_its_domain(store: Store):
+    token_files(store, "web")[1].unlink()
+    with pytest.raises(StoreError, match=r"web-00001.arrow: domain 'web': the file is missing") as caught:
+        open_store(store.path)
+    assert caught.value.code == "file-missing"
+
+
+@pytest.mark.parametrize("change", [-1024, -1, 1])
+def test_a_file_of_another_size_is_refused_with_both_sizes(store: Store, change: int):
+    path = token_files(store, "code")[0]
+    size = path.stat().st_size
+    data = path.read_bytes()
+    path.write_bytes(data[:change] if change < 0 else data + b"\0")
+    with pytest.raises(StoreError, match=f"'code': the file has {size + change:,} bytes, .* says {size:,}") as caught:
+        open_store(store.path)
+    assert caught.value.code == "file-size"
+
+
+def test_an_unfinished_file_of_the_right_size_is_refused(store: Store):
+    path = token_files(store, "web")[0]
+    size = path.stat().st_size
+    path.write_bytes(path.read_bytes()[: size // 2].ljust(size, b"\0"))
+    with pytest.raises(StoreError, match="domain 'web'.*does not begin and end as an Arrow file of 65,536") as caught:
+        open_store(store.path)
+    assert caught.value.code == "file-damaged"
+
+
+@pytest.mark.parametrize(
+    "name", ["domains.parquet", "documents.parquet", "documents_by_id.parquet", "document_ends.arrow"]
+)
+def test_every_table_must_be_there(store: Store, name: str):
+    (store.path / name).unlink()
+    with pytest.raises(StoreError, match=name):
+        open_store(store.path)
+
+
+def test_a_small_table_changed_in_place_is_refused_at_once(store: Store):
+    path = store.path / "domains.parquet"
+    path.write_bytes(path.read_bytes()[::-1])
+    with pytest.raises(StoreError, match=r"domains.parquet: the file was changed: its SHA-256 is"):
+        open_store(store.path)
+
+
+def test_tokens_changed_in_place_are_refused_by_the_full_check_and_by_name(store: Store):
+    path = token_files(store, "web")[1]
+    data = bytearray(path.read_bytes())
+    data[DATA_START + 1000] ^= 1
+    path.write_bytes(data)
+    assert open_store(store.path).verified is Verify.SIZES
+    with pytest.raises(StoreError, match=r"web-00001.arrow: domain 'web': the file was changed"):
+        open_store(store.path, verify=Verify.FULL)
+    (error,) = verify_store(store.path)
+    assert error.code == "digest-differs"
+    assert error.facts["domain"] == "web"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"{}", b"[]", b"null", b"\xff\xfe\0", b'{"format": "mixture-store/1"', b"[" * 100_000, b'{"sha256": 1}'],
+)
+def test_a_description_that_is_none_is_refused(store: Store, data: bytes):
+    (store.path / "store.json").write_bytes(data)
+    with pytest.raises(StoreError) as caught:
+        open_store(store.path)
+    assert caught.value.code in ("store-damaged", "store-format")
+    assert caught.value.place is not None
+
+
+def test_an_edited_description_is_refused(store: Store):
+    path = store.path / "store.json"
+    path.write_text(path.read_text().replace('"seed": 0', '"seed": 1'))
+    with pytest.raises(StoreError, match="changed after it was written"):
+        open_store(store.path)
+
+
+def rewrite(store: Store, **changes: object) -> None:
+    """Change the description and make its own digest right again."""
+    path = store.path / "store.json"
+    fields = json.loads(path.read_text()) | changes
+    fields.pop("sha256")
+    path.write_text(json.dumps(fields | {"sha256": hashlib.sha256(canonical(fields)).hexdigest()}))
+
+
+def test_another_format_is_refused_with_the_one_that_is_read(store: Store):
+    rewrite(store, format="mixture-store/9")
+    with pytest.raises(StoreError, match=r"mixture-store/9.*mixture-store/1") as caught:
+        open_store(store.path)
+    assert caught.value.code == "store-format"
+
+
+@pytest.mark.parametrize(
+    "changes", [{"dtype": "float32"}, {"domains": 3}, {"file_tokens": -1}, {"more": 1}, {"digest": "0"}]
+)
+def test_fields_that_do_not_fit_are_refused(store: Store, changes: dict[str, object]):
+    rewrite(store, **changes)
+    with pytest.raises(StoreError) as caught:
+        open_store(store.path)
+    assert caught.value.code == "store-damaged"
+
+
+def test_a_domain_whose_files_hold_less_than_it_says_is_refused(store: Store):
+    domains = json.loads((store.path / "store.json").read_text())["domains"]
+    domains[0]["tokens"] += 1
+    rewrite(store, domains=domains)
+    with pytest.raises(StoreError):
+        open_store(store.path)
+
+
+@pytest.mark.parametrize("kind", ["nothing", "empty", "file"])
+def test_where_there_is_no_store_it_says_so(tmp_path: Path, kind: str):
+    path = tmp_path / "store"
+    if kind == "empty":
+        path.mkdir()
+    if kind == "file":
+        path.write_text("x")
+    for call in (open_store, verify_store):
+        with pytest.raises(StoreError) as caught:
+            call(path)
+        assert caught.value.code == "store-missing"
+
+
+def test_verifying_finds_ids_outside_of_the_vocabulary_and_names_the_document(tmp_path: Path):
+    folder = bare_store(tmp_path / "store", {"web": [4, 3]})
+    (path,) = (folder / "tokens").iterdir()
+    write_tokens(path, [1, 2, 3, 0, 5, 151_936, 0])
+    messages = [str(error) for error in verify_store(folder)]
+    assert any("document 'web-1': token 5 is 151936, and the vocabulary has 151,936 ids" in text for text in messages)
+
+
+def test_verifying_finds_a_document_without_end_of_document(tmp_path: Path):
+    folder = bare_store(tmp_path / "store", {"web": [4, 3]})
+    (path,) = (folder / "tokens").iterdir()
+    write_tokens(path, [1, 2, 3, 9, 5, 6, 0])
+    messages = [str(error) for error in verify_store(folder)]
+    assert any("document 'web-0': its last token, 3, is not end-of-document" in text for text in messages)
+
+
+def write_tokens(path: Path, tokens: list[int]) -> None:
+    with path.open("r+b") as file:
+        file.seek(DATA_START)
+        file.write(np.array(tokens, np.uint32).tobytes())
+
+
+def lock(store: Store, **tokens: int) -> SimpleNamespace:
+    """The fields of a lock that say what it was made for."""
+    content = {name: domain.content for name, domain in store.domains.items()}
+    domains = tuple(Domain(name, count) for name, count in tokens.items())
+    return SimpleNamespace(data=SimpleNamespace(domains=domains), content=content)
+
+
+def test_a_lock_agrees_with_its_store_and_may_leave_domains_out(store: Store):
+    right = lock(store, web=store.domains["web"].tokens)
+    assert disagreements(store, right) == []
+    assert verify_store(store.path, lock=right) == []
+
+
+def test_a_lock_of_another_store_disagrees_by_name_and_figure(store: Store):
+    other = lock(store, web=store.domains["web"].tokens, code=5, cod=7)
+    other.content["web"] = "0" * 64
+    found = verify_store(store.path, lock=other)
+    assert [(error.code, error.facts["domain"]) for error in found] == [
+        ("content-differs", "web"),
+        ("tokens-differ", "code"),
+        ("domain-unknown", "cod"),
+    ]
+    assert "24 tokens, and the lock says 5" in str(found[1])
+    assert "did you mean 'code'" in str(found[2])
+    assert all(isinstance(error, MixtureError) for error in found)
+
+
+def test_what_a_domain_holds_decides_its_content_digest_not_how_it_is_cut(make_store: MakeStore, tmp_path: Path):
+    texts = ["x" * 100_000, "y"]
+    small = make_store(65_536, web=texts)
+    small.path.rename(tmp_path / "small")
+    large = make_store(1 << 20, web=texts)
+    assert len(read_manifest(tmp_path / "small").domains[0].files) == 2
+    assert len(read_manifest(large.path).domains[0].files) == 1
+    assert open_store(tmp_path / "small").digest == large.digest
+    assert open_store(tmp_path / "small").domains == large.domains
