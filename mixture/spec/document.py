@@ -6,6 +6,7 @@ are bounded before anything is made of them.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import Never
 
@@ -30,20 +31,26 @@ from mixture.units import quote
 LARGEST_DEPTH = 20
 LARGEST_NUM_NODES = 100_000
 
+_DIRECTIVE = re.compile("(?:^|[\r\x85\u2028\u2029])%", re.MULTILINE)
+
 
 def parse_document(text: str, *, file: str) -> Node:
     """The nodes of a YAML text. Raises SpecError, with line and column, at the first thing that is not right."""
+    directive = _DIRECTIVE.search(text)
+    if directive:
+        place = Place(file=file, line=text.count("\n", 0, directive.start()) + 1, column=1)
+        _refuse_feature(place, "the file has a YAML directive", "a spec is YAML 1.2 without directives")
     builder = _Builder(file)
     try:
         for event in YAML(typ="safe", pure=True).parse(text):
             builder.take(event)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        place = Place(file=file) if mark is None else _place(file, mark)
+        place = builder.last if mark is None else _place(file, mark)
         hint = "indent with spaces" if "'\\t'" in str(error.problem) else None
         refuse(place, f"not YAML: {error.problem or error.context}", code="yaml-syntax", hint=hint)
     except (YAMLError, ValueError, OverflowError) as error:
-        refuse(Place(file=file), f"not YAML: {error}", code="yaml-syntax")
+        refuse(builder.last, f"not YAML: {error}, after this", code="yaml-syntax")
     if builder.root is None or (isinstance(builder.root, Scalar) and not builder.root.text):
         refuse(Place(file=file, line=1, column=1), "the file is empty", code="file-empty")
     return builder.root
@@ -79,14 +86,16 @@ class _Builder:
 
     def __init__(self, file: str) -> None:
         self.root: Node | None = None
+        self.last = Place(file=file, line=1, column=1)
         self._file = file
         self._open: list[_Open] = []
         self._num_nodes = 0
 
     def take(self, event: Event) -> None:
         """Adds what an event says to the tree. Raises SpecError for what a spec may not use."""
+        self.last = _place(self._file, event.start_mark)
         if isinstance(event, DocumentStartEvent):
-            self._check_document(event)
+            self._check_document()
         elif isinstance(event, NodeEvent):
             place = self._check_node(event)
             if isinstance(event, ScalarEvent):
@@ -104,17 +113,14 @@ class _Builder:
         else:
             self._open[-1].children.append(node)
 
-    def _check_document(self, event: DocumentStartEvent) -> None:
-        place = _place(self._file, event.start_mark)
+    def _check_document(self) -> None:
         if self.root is not None:
-            _refuse_feature(place, "a second document begins here", "a spec is one document")
-        if event.tags or event.version not in (None, (1, 2)):
-            _refuse_feature(place, "the file has YAML directives", "a spec is YAML 1.2 without directives")
+            _refuse_feature(self.last, "a second document begins here", "a spec is one document")
 
     def _check_node(self, event: NodeEvent) -> Place:
         """The place of a node, with its path. Raises SpecError for anchors, aliases, tags, and too much of anything."""
         path = self._open[-1].child_path() if self._open else ""
-        place = replace(_place(self._file, event.start_mark), path=path)
+        place = replace(self.last, path=path)
         self._num_nodes += 1
         if isinstance(event, AliasEvent) or event.anchor is not None:
             _refuse_feature(place, "anchors and aliases are not used in a spec", "write the value out")

@@ -69,8 +69,8 @@ def read_domain(node: Node) -> str:
     """The name of a domain that a phase weighs. Held-out documents and digests of content have reserved names."""
     name = read_text(node)
     if name.endswith(HELD_OUT):
-        message, hint = f"{quote(name)} is held out: no phase may weigh it", name.removesuffix(HELD_OUT)
-        refuse(node.place, message, code="reserved-name", hint=f"{quote(hint)} may be weighed")
+        message = f"{quote(name)} is not a domain to train on: held-out documents end in {HELD_OUT}"
+        refuse(node.place, message, code="reserved-name")
     if DIGEST in name:
         message = f"{quote(name)} is not a domain's name: a digest follows {DIGEST}"
         refuse(node.place, message, code="reserved-name")
@@ -111,8 +111,12 @@ def read_number(node: Node, parse: Callable[[str], T]) -> T:
     """What a parser of `mixture.units` makes of the value; its UnitError gets the place. A number has no quotes."""
     scalar = read_scalar(node)
     if scalar.quoted and scalar.text.rstrip().endswith(tuple("0123456789.")):
-        message = f'"{scalar.text}" is a text, not a number'
-        refuse(node.place, message, code="quoted-number", hint="take the quotes off")
+        refuse(
+            node.place,
+            f"{quote(scalar.text)} in quotes is a text, not a number",
+            code="quoted-number",
+            hint="take the quotes off",
+        )
     try:
         return parse(scalar.text)
     except UnitError as error:

@@ -77,6 +77,7 @@ PIECES = [
         '"',
         "\\",
         "\\u",
+        "\\e",
         "\\UFFFFFFFF",
         "&a ",
         "*a",
@@ -140,6 +141,7 @@ def test_any_bytes(data):
 @given(st.lists(st.sampled_from(PIECES), max_size=30).map("".join))
 @example('{"\\ud800": "\\ud800"}')
 @example('"\\UFFFFFFFF"')
+@example('{"seed": "\\e[31m5", "catalog": {"table": "\\r1", "domain": "\\x7f"}}')
 def test_any_text_of_the_pieces_of_yaml(text):
     assert_spec_or_shown(text.encode())
 

@@ -80,7 +80,7 @@ def test_token_amounts_are_kept_as_written(read_phase):
         ("{web: -0.1, code: 1.1}", "negative", "phases[0].weights.web", "'-0.1'"),
         ("{web: .nan, code: 1}", "not-finite", "phases[0].weights.web", "'.nan'"),
         ("{web: .inf}", "not-finite", "phases[0].weights.web", "'.inf'"),
-        ('{web: "0.5", code: 0.5}', "quoted-number", "phases[0].weights.web", '"0.5"'),
+        ('{web: "0.5", code: 0.5}', "quoted-number", "phases[0].weights.web", "'0.5' in quotes"),
         ("{web: true}", "not-a-number", "phases[0].weights.web", "'true'"),
         ("{web: ~}", "not-a-number", "phases[0].weights.web", "'~'"),
         ("{web: , code: 1}", "missing-value", "phases[0].weights.web", "empty"),
