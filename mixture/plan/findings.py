@@ -73,7 +73,7 @@ class Finding:
 
     def __str__(self) -> str:
         where = f"{self.place}: " if self.place is not None and str(self.place) else ""
-        hint = f" ({self.hint})" if self.hint else ""
+        hint = f" ({self.hint})" if self.hint and not self.accepted else ""
         accepted = ", accepted" if self.accepted else ""
         return f"{where}{self.level}{accepted}: {self.code}: {self.message}{hint}"
 

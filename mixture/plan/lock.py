@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from mixture.errors import LockError
+from mixture.errors import LockError, Place
 from mixture.plan.digests import digest
 from mixture.plan.figures import json_value
 from mixture.plan.findings import Finding
@@ -133,7 +133,7 @@ def document(lock: Lock) -> dict[str, object]:
     }
 
 
-def self_check(lock: Lock) -> None:
+def self_check(lock: Lock, *, place: Place | None = None) -> None:
     """Raise LockError, `lock-self-check`, where the schedule does not give the rows that the lock keeps.
 
     It then was made by another program, or this one computes wrongly here; either way nothing may be read with it.
@@ -144,7 +144,9 @@ def self_check(lock: Lock) -> None:
     kept, here = next(
         ((a, b) for a, b in zip(lock.check, found, strict=False) if a != b), (lock.check[-1:], found[-1:])
     )
-    raise LockError(f"the lock keeps {kept}, its schedule gives {here}", code="lock-self-check", kept=kept, found=here)
+    raise LockError(
+        f"the lock keeps {kept}, its schedule gives {here}", code="lock-self-check", place=place, kept=kept, found=here
+    )
 
 
 def _look_up(schedule: Schedule) -> tuple[Checked, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from math import lcm
 
 from mixture.catalog import CatalogDomain
@@ -13,6 +13,7 @@ from mixture.spec import Spec
 from mixture.units import format_count
 
 LEAST_BLOCK_TOKENS = 65_536
+MOST_BLOCK_TOKENS = (1 << 31) - 1
 WINDOW_BLOCKS = 64
 
 
@@ -21,7 +22,8 @@ def schedule_data(
 ) -> ScheduleData:
     """The schedule of these phases, each with its integer weights. A phase without a step leaves nothing.
 
-    Raises SpecError, `block-not-multiple`, where a stated block does not hold whole sequences of every length.
+    Raises SpecError where a stated block does not hold whole sequences of every length (`block-not-multiple`), or where
+    none below 2**31 tokens could (`lengths-apart`).
     """
     segments: list[Segment] = []
     batches: list[Batch] = []
@@ -46,16 +48,24 @@ def schedule_data(
     )
 
 
-def _block_tokens(spec: Spec, lengths: Iterable[int]) -> int:
+def _block_tokens(spec: Spec, lengths: Collection[int]) -> int:
     unit = lcm(*lengths)
     asked = spec.shuffle.block_tokens
+    named = " and of ".join(format_count(length) for length in sorted(lengths))
+    if unit > MOST_BLOCK_TOKENS:
+        raise SpecError(
+            f"no block holds whole sequences of {named} tokens: the smallest would have {format_count(unit)}",
+            code="lengths-apart",
+            place=spec.place("phases"),
+            hint="lengths that are multiples of each other share small blocks",
+            lengths=sorted(lengths),
+        )
     if asked is None:
         return -(-LEAST_BLOCK_TOKENS // unit) * unit
     if asked % unit:
         near = [n * unit for n in (asked // unit, asked // unit + 1) if n]
         raise SpecError(
-            f"a block of {format_count(asked)} tokens does not hold whole sequences of"
-            f" {' and of '.join(format_count(length) for length in sorted(lengths))} tokens",
+            f"a block of {format_count(asked)} tokens does not hold whole sequences of {named} tokens",
             code="block-not-multiple",
             place=spec.place("shuffle.block"),
             hint=f"near it: {' or '.join(format_count(n) for n in near)} tokens",

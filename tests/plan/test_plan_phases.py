@@ -237,3 +237,11 @@ def test_runs_longer_than_can_be_ordered_or_without_a_step_are_refused(write_spe
     with pytest.raises(SpecError) as caught:
         make_plan(write_spec(phase("all"), budget=budget))
     assert caught.value.code == code
+
+
+def test_lengths_that_share_no_block_of_a_size_to_read_are_refused(write_spec):
+    spec = write_spec(phase("a", "share: 50%", "sequence_length: 65537, "), phase("b", "", "sequence_length: 65539, "))
+    with pytest.raises(SpecError) as caught:
+        make_plan(spec)
+    assert caught.value.code == "lengths-apart"
+    assert caught.value.facts["lengths"] == [65_537, 65_539]

@@ -1,0 +1,145 @@
+"""The fields of a lock file: their types and ranges, and the lock that they make."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Never
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+
+from mixture.errors import LockError, Place, ScheduleError
+from mixture.plan.lock import Accepted, Checked, Lock, LockPhase
+from mixture.schedule import Batch, Domain, Schedule, ScheduleData, Segment
+
+_Count = Annotated[int, Field(ge=0, lt=1 << 63)]
+_Positive = Annotated[int, Field(ge=1, lt=1 << 63)]
+_Name = Annotated[str, Field(min_length=1, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")]
+_Hex = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class _Phase(_Model):
+    name: _Name
+    first_step: _Count
+    steps: _Count
+
+
+class _Batch(_Model):
+    first_step: _Count
+    sequences: _Positive
+    mix_steps: _Positive
+
+
+class _Segment(_Model):
+    first_step: _Count
+    steps: _Positive
+    sequence_length: _Positive
+    skip: _Positive | None = None
+    weights: list[_Count]
+
+
+class _Domain(_Model):
+    name: _Name
+    tokens: _Count
+    pool_tokens: _Positive | None = None
+    content: str | None = None
+
+
+class _Accepted(_Model):
+    code: _Name
+    facts: dict[str, JsonValue]
+
+
+class _Checked(_Model):
+    position: _Count
+    domain: _Name
+    draw: _Count
+    sequence: _Count
+
+
+class LockFields(_Model):
+    """A lock file's fields, each by itself of the right type and range."""
+
+    format: int
+    mixture: _Name
+    tokenizer: _Name | None
+    seed: _Count
+    block_tokens: _Positive
+    window_blocks: _Positive
+    phases: list[_Phase]
+    batches: list[_Batch]
+    segments: list[_Segment]
+    domains: list[_Domain]
+    accepted: list[_Accepted]
+    spec: _Hex
+    catalog: _Hex
+    check: list[_Checked]
+    digest: _Hex
+
+
+def refuse(path: Path, message: str, *, code: str, key: str = "", hint: str | None = None) -> Never:
+    """Raise LockError at a file, and a key in it."""
+    raise LockError(message, code=code, place=Place(file=str(path), path=key), hint=hint)
+
+
+def validated(value: dict[str, Any], path: Path) -> LockFields:
+    """The fields of a JSON object. Raises LockError, `lock-field`, with the path of the first that is wrong."""
+    try:
+        return LockFields.model_validate(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).removeprefix(".")
+        refuse(path, f"{key}: {first['msg']}", code="lock-field", key=key)
+
+
+def lock_of(file: LockFields, path: Path) -> Lock:
+    """The lock that the fields make. Raises LockError, `lock-not-canonical`, where they do not fit together."""
+    data = ScheduleData(
+        seed=file.seed,
+        block_tokens=file.block_tokens,
+        window_blocks=file.window_blocks,
+        domains=tuple(Domain(d.name, d.tokens, d.pool_tokens) for d in file.domains),
+        segments=tuple(
+            Segment(s.first_step, s.steps, s.sequence_length, tuple(s.weights), s.skip or 0) for s in file.segments
+        ),
+        batches=tuple(Batch(b.first_step, b.sequences, b.mix_steps) for b in file.batches),
+    )
+    try:
+        schedule = Schedule(data)
+    except ScheduleError as error:
+        key = error.place.path if error.place else ""
+        refuse(path, error.message, code="lock-not-canonical", key=key)
+    phases = tuple(LockPhase(p.name, p.first_step, p.steps) for p in file.phases)
+    _check_phases(phases, data.steps, path)
+    return Lock(
+        mixture=file.mixture,
+        tokenizer=file.tokenizer,
+        data=data,
+        phases=phases,
+        content={d.name: d.content for d in file.domains if d.content is not None},
+        accepted=tuple(Accepted(a.code, a.facts) for a in file.accepted),
+        spec_digest=file.spec,
+        catalog_digest=file.catalog,
+        check=tuple(Checked(c.position, c.domain, c.draw, c.sequence) for c in file.check),
+        digest=file.digest,
+        _schedule=schedule,
+    )
+
+
+def _check_phases(phases: tuple[LockPhase, ...], steps: int, path: Path) -> None:
+    """Phases lie end to end over the run, and no name stands twice."""
+    step = 0
+    names: set[str] = set()
+    for i, phase in enumerate(phases):
+        if phase.first_step != step or phase.name in names:
+            message = f"phases[{i}]: {phase.name!r} begins at step {phase.first_step}, the ones before end at {step}"
+            if phase.name in names:
+                message = f"phases[{i}]: phase {phase.name!r} stands there twice"
+            refuse(path, message, code="lock-not-canonical", key=f"phases[{i}]")
+        names.add(phase.name)
+        step += phase.steps
+    if step != steps:
+        refuse(path, f"phases end at step {step}, the run at {steps}", code="lock-not-canonical", key="phases")
