@@ -1,0 +1,76 @@
+"""The demo on this machine's own text, and what one does with it afterwards."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import pyarrow as pa
+
+from mixture import open_store, open_stream, read_lock
+
+
+def test_the_demo_goes_all_the_way_and_ends_with_three_commands(demo: tuple[Path, str], run) -> None:
+    folder, said = demo
+    assert len(open_store(folder / "demo" / "store").domains) >= 8
+    for word in ("pretraining", "midtraining", "step 0: 32 rows of 1024 tokens", "python-library"):
+        assert word in said
+    commands = [line.strip() for line in said.splitlines() if line.startswith("  mixture ")]
+    assert len(commands) == 3
+    for command in commands:
+        assert run(*shlex.split(command)[1:], cwd=folder).stdout
+
+
+def test_the_demo_run_again_keeps_its_store_and_gives_the_same_lock(demo: tuple[Path, str], run) -> None:
+    folder, said = demo
+    digest = read_lock(folder / "demo" / "mixture.lock.json").digest
+    again = run("demo", cwd=folder).stdout
+    assert "is there already" in again
+    assert digest in said
+    assert digest in again
+
+
+def test_the_demo_does_not_touch_a_folder_with_something_else_in_it(tmp_path: Path, run) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("three years", encoding="utf-8")
+    assert "error[folder-in-use]" in run("demo", "-o", tmp_path / "mine", code=1).stderr
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["thesis.txt"]
+
+
+def test_ranks_written_as_arrow_hold_what_the_stream_reads(demo: tuple[Path, str], run) -> None:
+    folder = demo[0] / "demo"
+    lock, store = folder / "mixture.lock.json", folder / "store"
+    read = []
+    for rank in range(4):
+        out = demo[0] / f"rank{rank}.arrow"
+        run("stream", lock, "--store", store, "--first-step", 399, "--steps", 2, "--rank", rank, "--world-size", 4,
+            "-o", out)  # fmt: skip
+        read.append(pa.ipc.open_stream(out.read_bytes()).read_all())
+    table = pa.concat_tables(read).sort_by("position")
+    stream = open_stream(lock, store, first_step=399)
+    batches = [next(stream), next(stream)]
+    assert table["position"].to_pylist() == [p for batch in batches for p in batch.position.tolist()]
+    assert table["input_ids"].to_pylist() == [row.tolist() for batch in batches for row in batch.input_ids]
+
+
+def test_rows_are_shown_with_the_documents_they_come_from(demo: tuple[Path, str], run) -> None:
+    folder = demo[0] / "demo"
+    arguments = ("stream", folder / "mixture.lock.json", "--store", folder / "store", "--first-step", 450)
+    rows = [json.loads(line) for line in run(*arguments, "--json").stdout.splitlines()]
+    assert len(rows) == 32
+    for row in rows:
+        assert sum(document["tokens"] for document in row["documents"]) == 1024
+    shown = run(*arguments, "--rows", 3).stdout
+    assert shown.splitlines()[0] == "step 450: 32 rows of 1024 tokens"
+    assert "… and 29 more rows" in shown
+
+
+def test_a_store_of_other_text_is_refused_and_named(demo: tuple[Path, str], run, tmp_path: Path) -> None:
+    folder = demo[0] / "demo"
+    (tmp_path / "a.txt").write_text("some text", encoding="utf-8")
+    (tmp_path / "sources.yaml").write_text("domains: {a: {files: [a.txt]}}\n", encoding="utf-8")
+    run("ingest", tmp_path / "sources.yaml", "-o", tmp_path / "other")
+    for command in (("stream", folder / "mixture.lock.json", "--store", tmp_path / "other"),
+                    ("verify", "--store", tmp_path / "other", folder / "mixture.lock.json")):  # fmt: skip
+        assert "error[domain-unknown]" in run(*command, code=1).stderr

@@ -1,0 +1,108 @@
+"""positions, counts, find, handoffs and history say the same as the library, as JSON, columns and Arrow."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from mixture import read_lock
+
+
+def lines(text: str) -> list[dict]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_positions_come_in_the_order_asked(small: Path, run) -> None:
+    rows = lines(run("positions", small / "mixture.lock.json", "--at", 700, 0, 17, "--json").stdout)
+    assert [row["position"] for row in rows] == [700, 0, 17]
+    assert list(rows[0]) == [
+        "position", "step", "slot", "domain", "draw", "epoch", "sequence", "first_token", "tokens",
+    ]  # fmt: skip
+    assert rows[0] | {"step": 87, "slot": 4, "tokens": 128} == rows[0]
+
+
+def test_a_range_as_json_columns_and_arrow_is_the_same(small: Path, run) -> None:
+    lock = small / "mixture.lock.json"
+    schedule = read_lock(lock).schedule()
+    expected = schedule.rows(600, 100)
+    as_json = lines(run("positions", lock, "--start", 600, "--count", 100, "--json").stdout)
+    assert [row["sequence"] for row in as_json] == expected.sequence.tolist()
+    as_text = run("positions", lock, "--start", 600, "--count", 100).stdout.splitlines()
+    assert as_text[0].split() == list(as_json[0])
+    assert [line.split()[6] for line in as_text[1:]] == [str(n) for n in expected.sequence]
+    run("positions", lock, "--start", 600, "--count", 100, "--arrow", small / "rows.arrow")
+    table = pa.ipc.open_file(pa.memory_map(str(small / "rows.arrow"))).read_all()
+    assert table.schema.names == ["position", "domain", "draw", "epoch", "sequence", "first_token"]
+    assert [str(kind) for kind in table.schema.types] == [
+        "int64", "dictionary<values=string, indices=int32, ordered=0>", "int64", "int64", "int64", "int64",
+    ]  # fmt: skip
+    assert table["domain"].to_pylist() == [schedule.names[d] for d in expected.domain]
+    assert table["first_token"].to_pylist() == expected.first_token.tolist()
+
+
+def test_counts_find_handoffs_and_history_are_the_librarys(small: Path, run) -> None:
+    lock = small / "mixture.lock.json"
+    schedule = read_lock(lock).schedule()
+    counts = lines(run("counts", lock, "--step", 0, 80, 100, "--json").stdout)
+    assert counts == [dict(zip("abc", schedule.counts(step).tolist(), strict=True)) for step in (0, 80, 100)]
+    assert json.loads(run("find", lock, "b", 777, "--json").stdout) == schedule.find("b", 777)
+    handoffs = lines(run("handoffs", lock, "--json").stdout)
+    assert [h["first_step"] for h in handoffs] == [0, 80]
+    assert handoffs[1]["tokens_skipped"] == dict(zip("abc", schedule.handoffs()[1].tokens_skipped, strict=True))
+    history = lines(run("history", lock, "--step", 80, "--json").stdout)
+    assert history == [{"step": 80, "history": schedule.history(80)}]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (("positions", "LOCK", "--at", 800), 1, "error[position-out-of-range]"),
+        (("positions", "LOCK", "--at", -1), 1, "error[position-out-of-range]"),
+        (("positions", "LOCK"), 2, "--at"),
+        (("positions", "LOCK", "--start", 5), 2, "--count"),
+        (("positions", "LOCK", "--at", "five"), 2, "valid integer"),
+        (("counts", "LOCK", "--step", 101), 1, "error[step-out-of-range]"),
+        (("find", "LOCK", "aa", 0), 1, "did you mean 'a'?"),
+        (("find", "LOCK", "a", 200000), 1, "error[token-out-of-range]"),
+        (("history", "LOCK", "--step", 101), 1, "error[step-out-of-range]"),
+        (("positions", "missing.json", "--at", 0), 1, "error[lock-missing]"),
+        (("positions", "mixture.yaml", "--at", 0), 1, "error[lock-not-json]"),
+        (("plan", "missing.yaml"), 1, "missing.yaml"),
+        (("stream", "LOCK", "--store", "nowhere"), 1, "error[store-missing]"),
+        (("verify", "--store", "."), 1, "error[store-missing]"),
+        (("ingest", "mixture.yaml", "-o", "out"), 1, "mixture.yaml:1"),
+        (("nonsense",), 2, "nonsense"),
+    ],
+)
+def test_what_can_not_be_answered_is_refused_with_a_code(small: Path, run, arguments, code: int, says: str) -> None:
+    named = ["mixture.lock.json" if argument == "LOCK" else argument for argument in arguments]
+    before = sorted(path.name for path in small.iterdir())
+    assert says in run(*named, cwd=small, code=code).stderr
+    assert sorted(path.name for path in small.iterdir()) == before
+
+
+def test_a_reader_that_goes_away_ends_the_program_quietly(small: Path) -> None:
+    import subprocess
+    import sys
+
+    command = [sys.executable, "-c", "from mixture.cli import main; main()"]
+    arguments = ["positions", str(small / "mixture.lock.json"), "--start", "0", "--count", "700", "--json"]
+    process = subprocess.Popen(command + arguments * 1, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    process.wait(60)
+    assert process.stderr.read() == b""
+    process.stderr.close()
+
+
+def test_every_command_has_help_with_an_example(run) -> None:
+    listed = run("--help").stdout
+    for command in ("plan", "lock", "positions", "counts", "find", "handoffs", "history", "ingest", "stream", "verify"):
+        assert command in listed
+        shown = run(command, "--help").stdout
+        assert f"Example: mixture {command}" in " ".join(shown.split())
+        assert "--json" in shown

@@ -1,0 +1,64 @@
+"""Every command of the README runs, and every Python block too."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+CONSOLE = [line[2:] for block in re.findall(r"```console\n(.*?)```", README, re.DOTALL) for line in block.splitlines()]
+PYTHON = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder as a reader has it after `make demo`: mixtures/, and demo/ made by that command."""
+    folder = tmp_path_factory.mktemp("readme")
+    shutil.copytree(ROOT / "mixtures", folder / "mixtures")
+    done = _make("demo", f"DEMO={folder / 'demo'}")
+    assert "Three commands to try next" in done.stdout
+    return folder
+
+
+def _environment() -> dict[str, str]:
+    return os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+
+
+def _make(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """`make` in the repository, in the virtual environment that runs the tests."""
+    venv = Path(sys.executable).parents[1]
+    command = ["make", "-o", f"{venv}/.installed", "-o", f"{venv}/.installed-dev", f"VENV={venv}", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, env=_environment())
+
+
+def test_make_demo_and_make_test_are_the_two_commands_at_the_top() -> None:
+    assert re.findall(r"^    (make \w+)", README, re.MULTILINE) == ["make demo", "make test"]
+
+
+def test_make_test_runs_tests(place: Path) -> None:
+    assert " passed" in _make("test", "ARGS=-p no:cacheprovider -n 0 tests/test_public_names.py").stdout
+
+
+def test_every_command_runs_in_the_order_written(place: Path) -> None:
+    assert len(CONSOLE) >= 10
+    for line in CONSOLE:
+        command = shlex.split(line, comments=True)
+        done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False, env=_environment())
+        assert done.returncode == 0, f"{line}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+        assert done.stdout
+
+
+def test_every_python_block_runs(place: Path) -> None:
+    assert PYTHON
+    for block in PYTHON:
+        command = [sys.executable, "-W", "error", "-c", block]
+        done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{block}\n{done.stderr[-2000:]}"
