@@ -1,0 +1,124 @@
+"""The mixtures of this repository: each lock is what its spec gives, each README says what the plan says."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from mixture.catalog import read_catalog, read_column
+from mixture.plan import Plan, check_lock, make_plan, read_lock
+from mixture.spec import load_spec
+
+MIXTURES = Path(__file__).parents[1] / "mixtures"
+NAMES = sorted(path.parent.name for path in MIXTURES.glob("*/mixture.yaml"))
+
+
+def plan_of(name: str) -> Plan:
+    spec = load_spec(MIXTURES / name / "mixture.yaml")
+    return make_plan(spec, read_catalog(spec.catalog.path, domain=spec.catalog.domain))
+
+
+def epochs(plan: Plan) -> dict[str, Fraction]:
+    return {domain.name: domain.epochs for domain in plan.domains if domain.epochs is not None}
+
+
+def test_all_four_are_here():
+    assert NAMES == ["demo", "marin-535b-a23b", "marin-announced-80-20", "olmo-3-7b"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_lock_is_what_spec_and_catalog_give(name):
+    folder = MIXTURES / name
+    check_lock(read_lock(folder / "mixture.lock.json"), load_spec(folder / "mixture.yaml"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_readme_names_the_findings_of_the_plan_and_no_others(name):
+    readme = (MIXTURES / name / "README.md").read_text(encoding="utf-8")
+    findings = readme.split("## What the plan finds")[1]
+    assert set(re.findall(r"^- `([a-z-]+)`", findings, re.MULTILINE)) == {
+        str(finding.code) for finding in plan_of(name).findings
+    }
+
+
+def test_marin_reads_less_than_was_announced_and_accepts_that_by_name():
+    plan = plan_of("marin-535b-a23b")
+    assert (plan.steps, plan.tokens) == (390_251, 18_005_144_633_344)
+    assert plan.catalog.tokens == 23_106_103_007_622
+    assert [phase.laid.first_step for phase in plan.phases] == [0, 108_000, 312_192]
+    mismatch = next(finding for finding in plan.findings if finding.code == "budget-mismatch")
+    assert "18,005,144,633,344" in mismatch.message
+    assert "18,750,000,000,000" in mismatch.message
+    assert read_lock(MIXTURES / "marin-535b-a23b" / "mixture.lock.json").accepted
+
+
+def test_marin_s_published_weights_are_used_as_published():
+    table = MIXTURES / "marin-535b-a23b" / "cells.csv"
+    assert sum(read_column(table, "initial").values()) == Fraction("0.9999999999999989237388914")
+    for column in ("main", "cooldown"):
+        for weight in read_column(table, column).values():
+            assert abs(weight * 49_152 - round(weight * 49_152)) < Fraction(1, 10**10)
+    weights = {name for name, weight in read_column(table, "main").items() if weight == 0}
+    assert weights == {name for name, weight in read_column(table, "cooldown").items() if weight == 0} == {"c22q0"}
+
+
+def test_marin_s_epochs_are_those_of_its_readme():
+    read = epochs(plan_of("marin-535b-a23b"))
+    assert {name: f"{float(read[name]):.2f}" for name in ("c27q0", "c13q0", "c08q0", "c28q4")} == {
+        "c27q0": "6.74",
+        "c13q0": "6.74",
+        "c08q0": "3.15",
+        "c28q4": "3.08",
+    }
+    assert sum(value > 1 for value in read.values()) == 45
+    assert next(domain.tokens_drawn for domain in plan_of("marin-535b-a23b").domains if domain.name == "c22q0") == 4096
+
+
+def test_the_announced_mixture_is_of_15t_and_3_75t():
+    plan = plan_of("marin-announced-80-20")
+    assert plan.steps == 406_395
+    assert [phase.laid.first_step for phase in plan.phases] == [0, 325_116]
+    step = 11_264 * 4_096
+    assert 18_750_000_000_000 - plan.tokens == 14_085_120 < step
+    read = epochs(plan)
+    assert max(read, key=lambda name: read[name]) == "c12q4"
+    assert sum(value > 1 for value in read.values()) == 53
+
+
+def test_olmo_s_stages_have_their_lengths_batches_and_repetitions():
+    plan = plan_of("olmo-3-7b")
+    assert [phase.laid.first_step for phase in plan.phases] == [0, 1_413_822, 1_461_506]
+    assert plan.steps == 1_473_427
+    assert [(phase.laid.sequence_length, phase.laid.batch_tokens) for phase in plan.phases] == [
+        (8_192, 4_194_304),
+        (8_192, 2_097_152),
+        (65_536, 4_194_304),
+    ]
+    read = epochs(plan)
+    assert [f"{float(read[name]):.2f}" for name in ("pre-finemath-3-plus", "pre-stackedu-rebalanced", "pre-arxiv")] == [
+        "4.46",
+        "2.99",
+        "2.37",
+    ]
+    repeated = [value for name, value in read.items() if name.startswith("mid-") and value > 1]
+    assert len(repeated) == 8
+    assert Fraction(1003, 1000) < min(repeated) <= max(repeated) < Fraction(1333, 1000)
+
+
+def test_the_replay_in_olmo_s_long_context_has_33_of_49_95_parts():
+    plan = plan_of("olmo-3-7b")
+    weights = plan.data.segments[2].weights
+    replayed = sum(
+        weight for weight, domain in zip(weights, plan.domains, strict=True) if domain.name.startswith("mid-")
+    )
+    assert abs(Fraction(replayed, 10**15) - Fraction(3300, 4995)) < Fraction(1, 10**13)
+
+
+def test_the_demo_has_groups_a_replay_and_a_longer_context():
+    plan = plan_of("demo")
+    assert [(phase.laid.first_step, phase.laid.sequence_length) for phase in plan.phases] == [(0, 2048), (15_259, 4096)]
+    assert plan.tokens == 19_999_490_048
+    assert f"{float(epochs(plan)['math']):.2f}" == "1.43"
