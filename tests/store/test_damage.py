@@ -56,7 +56,7 @@ def test_an_unfinished_file_of_the_right_size_is_refused(store: Store):
     path = token_files(store, "web")[0]
     size = path.stat().st_size
     path.write_bytes(path.read_bytes()[: size // 2].ljust(size, b"\0"))
-    with pytest.raises(StoreError, match="domain 'web'.*does not begin and end as an Arrow file of 65,536") as caught:
+    with pytest.raises(StoreError, match=r"domain 'web'.*does not begin and end as an Arrow file of 65,536") as caught:
         open_store(store.path)
     assert caught.value.code == "file-damaged"
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -78,11 +80,27 @@ def ingest(
     dtype = _dtype(made, read, source_path)
     try:
         with workplace(out_path) as folder:
-            return _Ingest(read, choice, made, dtype, folder, processes, seed, file_tokens, progress).run(out_path)
+            work = _Ingest(
+                sources=read,
+                choice=choice,
+                tokenizer=made,
+                dtype=dtype,
+                folder=folder,
+                processes=processes or _usual_processes(read),
+                seed=seed,
+                file_tokens=file_tokens,
+                progress=progress,
+            )
+            return work.run(out_path)
     except OSError as error:
         place = Place(file=str(error.filename) if error.filename else str(out_path))
         message = f"the store can not be written: {error.strerror or error}"
         raise IngestError(message, code="store-unwritable", place=place) from error
+
+
+def _usual_processes(sources: Sources) -> int:
+    size = sum(file.size for domain in sources.domains for file in domain.files)
+    return 1 if size < _ALONE_BYTES else os.cpu_count() or 1
 
 
 def _dtype(tokenizer: Tokenizer, sources: Sources, path: Path) -> np.dtype[np.unsignedinteger]:
@@ -101,34 +119,22 @@ def _dtype(tokenizer: Tokenizer, sources: Sources, path: Path) -> np.dtype[np.un
     return chosen
 
 
+@dataclass(frozen=True, slots=True)
 class _Ingest:
     """One ingest, at work in its folder."""
 
-    def __init__(
-        self,
-        sources: Sources,
-        choice: TokenizerChoice,
-        tokenizer: Tokenizer,
-        dtype: np.dtype[np.unsignedinteger],
-        folder: Path,
-        processes: int | None,
-        seed: int,
-        file_tokens: int,
-        progress: ProgressCallback | None,
-    ) -> None:
-        self._sources = sources
-        self._choice = choice
-        self._tokenizer = tokenizer
-        self._dtype = dtype
-        self._folder = folder
-        self._seed = seed
-        self._file_tokens = file_tokens
-        self._progress = progress
-        size = sum(file.size for domain in sources.domains for file in domain.files)
-        self._processes = processes or (1 if size < _ALONE_BYTES else os.cpu_count() or 1)
+    sources: Sources
+    choice: TokenizerChoice
+    tokenizer: Tokenizer
+    dtype: np.dtype[np.unsignedinteger]
+    folder: Path
+    processes: int
+    seed: int
+    file_tokens: int
+    progress: ProgressCallback | None
 
     def run(self, out: Path) -> IngestReport:
-        runs, store, documents = (self._folder / name for name in ("runs", "store", "documents"))
+        runs, store, documents = (self.folder / name for name in ("runs", "store", "documents"))
         for folder in (runs, documents, store / TOKENS):
             folder.mkdir(parents=True)
         read = self._read(runs)
@@ -137,14 +143,16 @@ class _Ingest:
             store,
             domains=[result.record for result in merged],
             documents=_tables([self._document_path(documents, number) for number in range(len(merged))]),
-            attributes=self._sources.attributes,
-            tokenizer=self._tokenizer.record,
-            dtype=self._dtype,
-            end_of_document=self._tokenizer.end_of_document,
-            seed=self._seed,
-            file_tokens=self._file_tokens,
+            attributes=self.sources.attributes,
+            tokenizer=self.tokenizer.record,
+            dtype=self.dtype,
+            end_of_document=self.tokenizer.end_of_document,
+            seed=self.seed,
+            file_tokens=self.file_tokens,
         )
         shared = shared_ids(store)
+        for folder in (runs, documents):
+            shutil.rmtree(folder)
         publish(store, out)
         reports = [
             DomainReport(
@@ -156,14 +164,14 @@ class _Ingest:
                 dropped=_dropped(parts, result.duplicates),
                 shared_ids=shared.get(domain.name, 0),
             )
-            for domain, parts, result in zip(self._sources.domains, read, merged, strict=True)
+            for domain, parts, result in zip(self.sources.domains, read, merged, strict=True)
         ]
-        return IngestReport(out, manifest.digest, tuple(reports), self._sources.skipped)
+        return IngestReport(out, manifest.digest, tuple(reports), self.sources.skipped)
 
     def _read(self, folder: Path) -> list[list[ReadResult]]:
         """The results of reading, by domain."""
         jobs, totals = [], []
-        for number, domain in enumerate(self._sources.domains):
+        for number, domain in enumerate(self.sources.domains):
             pieces = [piece for file in domain.files for piece in split(file, domain.columns)]
             totals.append(sum(piece.size for piece in pieces))
             jobs += [
@@ -174,15 +182,15 @@ class _Ingest:
                     domain_name=domain.name,
                     pieces=tuple(group),
                     columns=domain.columns,
-                    seed=self._seed,
-                    dtype=str(self._dtype),
+                    seed=self.seed,
+                    dtype=str(self.dtype),
                 )
                 for part, group in enumerate(_grouped(pieces))
             ]
         results: list[list[ReadResult]] = [[] for _ in totals]
         for result in self._run(jobs, Stage.READ, totals):
             results[result.domain].append(result)
-        for domain, parts in zip(self._sources.domains, results, strict=True):
+        for domain, parts in zip(self.sources.domains, results, strict=True):
             _check_seen(domain, parts)
         return results
 
@@ -196,13 +204,13 @@ class _Ingest:
                 domain=number,
                 domain_name=domain.name,
                 runs=runs[number],
-                attributes=tuple(self._sources.attributes),
-                dtype=str(self._dtype),
-                file_tokens=self._file_tokens,
+                attributes=tuple(self.sources.attributes),
+                dtype=str(self.dtype),
+                file_tokens=self.file_tokens,
             )
-            for number, domain in enumerate(self._sources.domains)
+            for number, domain in enumerate(self.sources.domains)
         ]
-        totals = [sum(run.tokens for run in part) * self._dtype.itemsize for part in runs]
+        totals = [sum(run.tokens for run in part) * self.dtype.itemsize for part in runs]
         return sorted(self._run(jobs, Stage.WRITE, totals), key=lambda result: result.domain)
 
     def _run(self, jobs: Sequence[Job[R]], stage: Stage, totals: list[int]) -> Iterator[R]:
@@ -210,11 +218,11 @@ class _Ingest:
 
         def moved(domain: int, count: int) -> None:
             done[domain] += count
-            if self._progress is not None:
-                name = self._sources.domains[domain].name
-                self._progress(IngestProgress(stage, name, done[domain], totals[domain]))
+            if self.progress is not None:
+                name = self.sources.domains[domain].name
+                self.progress(IngestProgress(stage, name, done[domain], totals[domain]))
 
-        return run_jobs(jobs, processes=self._processes, tokenizer=self._choice, domains=len(totals), moved=moved)
+        return run_jobs(jobs, processes=self.processes, tokenizer=self.choice, domains=len(totals), moved=moved)
 
     def _document_path(self, folder: Path, number: int) -> Path:
         return folder / f"{number:05d}.arrow"

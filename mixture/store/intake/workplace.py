@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,14 +20,14 @@ def workplace(out: Path) -> Iterator[Path]:
 
     What a killed ingest left in it is removed. Errors: IngestError `store-exists`, `place-taken`, `ingest-running`.
     """
-    check_free(out)
     out.parent.mkdir(parents=True, exist_ok=True)
     folder = out.parent / f".{out.name}.ingest"
     descriptor = _lock(folder, out)
     try:
         _empty(folder)
-        check_free(out)
-        yield folder
+        _check_free(out)
+        # A name of its own: a process of a killed ingest may live a moment longer, and write where it did.
+        yield Path(tempfile.mkdtemp(dir=folder))
     finally:
         # The lock's file goes last: until then nobody else gets in.
         _empty(folder)
@@ -34,7 +35,7 @@ def workplace(out: Path) -> Iterator[Path]:
         os.close(descriptor)
 
 
-def check_free(out: Path) -> None:
+def _check_free(out: Path) -> None:
     """Refuse a place that has something in it: nothing is ever written over."""
     place = Place(file=str(out))
     if (out / MANIFEST).exists():

@@ -1,0 +1,190 @@
+"""Any tokenizer.json: whole documents, each with exactly one end-of-document, in the smallest type."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+from store.makers import WriteSources, write_lines
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+
+from mixture.errors import IngestError, SpecError
+from mixture.store import Store, ingest, open_store, verify_store
+
+WORDS = ["one", "two", "three"]
+
+
+def make_tokenizer(path: Path, *, special: list[str], before: str = "", behind: str = "", words: int = 3) -> Path:
+    """A tokenizer of words that puts special tokens around a text, as model families do."""
+    vocabulary = {name: number for number, name in enumerate([*special, *WORDS, *(f"w{n}" for n in range(words - 3))])}
+    tokenizer = Tokenizer(models.WordLevel({**vocabulary, "<unk>": len(vocabulary)}, unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.add_special_tokens(special)
+    if before or behind:
+        tokenizer.post_processor = processors.TemplateProcessing(
+            single=f"{before} $A {behind}".strip(), special_tokens=[(name, vocabulary[name]) for name in special]
+        )
+    tokenizer.save(str(path))
+    return path
+
+
+def store_of(tmp_path: Path, sources: WriteSources, tokenizer: Path, texts: list[str], keys: str = "") -> Store:
+    write_lines(tmp_path / "in.jsonl", ({"text": text, "id": str(n)} for n, text in enumerate(texts)))
+    ingest(
+        sources(f"{keys}\ndomains: {{web: {{files: [in.jsonl], id: id}}}}"),
+        tmp_path / "store",
+        tokenizer=str(tokenizer),
+    )
+    assert verify_store(tmp_path / "store") == []
+    return open_store(tmp_path / "store")
+
+
+def tokens_of(store: Store, identity: str) -> list[int]:
+    (row,) = store.document(identity).to_pylist()
+    return store.read("web", row["first_token"], row["tokens"]).tolist()
+
+
+@pytest.mark.parametrize("behind", ["", "<eos>", "<eos> <eos>"])
+def test_end_of_document_stands_once_whether_or_not_the_tokenizer_adds_it(
+    tmp_path: Path, sources: WriteSources, behind: str
+):
+    path = make_tokenizer(tmp_path / "t.json", special=["<eos>"], behind=behind)
+    store = store_of(tmp_path, sources, path, ["one two", "three"])
+    assert tokens_of(store, "0") == [1, 2, 0]
+    assert tokens_of(store, "1") == [3, 0]
+    assert store.end_of_document == 0
+
+
+def test_a_token_for_the_beginning_stays(tmp_path: Path, sources: WriteSources):
+    path = make_tokenizer(tmp_path / "t.json", special=["<s>", "</s>"], before="<s>", behind="</s>")
+    store = store_of(tmp_path, sources, path, ["one two"])
+    assert tokens_of(store, "0") == [0, 2, 3, 1]
+
+
+def test_where_beginning_and_end_are_one_token_documents_are_still_apart(tmp_path: Path, sources: WriteSources):
+    path = make_tokenizer(tmp_path / "t.json", special=["<|endoftext|>"], before="<|endoftext|>")
+    store = store_of(tmp_path, sources, path, ["one", "two"])
+    assert tokens_of(store, "0") == [1, 0]
+    assert tokens_of(store, "1") == [2, 0]
+    assert store.documents("web", 0, 4)["tokens"].to_pylist() == [2, 2]
+
+
+def test_a_text_that_spells_end_of_document_is_not_cut(tmp_path: Path, sources: WriteSources):
+    path = make_tokenizer(tmp_path / "t.json", special=["<eos>"])
+    store = store_of(tmp_path, sources, path, ["one <eos> two"])
+    tokens = tokens_of(store, "0")
+    assert tokens.count(0) == 1
+    assert tokens[-1] == 0
+    assert (tokens[0], tokens[-2]) == (1, 2)
+
+
+def test_truncation_and_padding_of_the_file_are_switched_off(tmp_path: Path, sources: WriteSources):
+    path = make_tokenizer(tmp_path / "t.json", special=["<eos>"])
+    tokenizer = Tokenizer.from_file(str(path))
+    tokenizer.enable_truncation(4)
+    tokenizer.enable_padding(length=16)
+    tokenizer.save(str(path))
+    store = store_of(tmp_path, sources, path, ["one", "two " * 130_000])
+    assert tokens_of(store, "0") == [1, 0]
+    assert tokens_of(store, "1") == [2] * 130_000 + [0]
+
+
+def test_large_ids_round_trip_in_the_smallest_type(tmp_path: Path, sources: WriteSources):
+    path = make_tokenizer(tmp_path / "t.json", special=["<eos>"], words=151_935)
+    store = store_of(tmp_path, sources, path, ["w151931 one"])
+    assert store.dtype == "uint32"
+    assert tokens_of(store, "0") == [151_935, 1, 0]
+
+
+@pytest.mark.parametrize(("words", "dtype"), [(65_534, "uint16"), (65_535, "uint32")])
+def test_sixteen_bits_hold_just_as_many_ids_as_they_do(tmp_path: Path, sources: WriteSources, words: int, dtype: str):
+    path = make_tokenizer(tmp_path / "t.json", special=["<eos>"], words=words)
+    assert store_of(tmp_path, sources, path, ["one"]).dtype == dtype
+
+
+def test_a_vocabulary_that_does_not_go_into_sixteen_bits_is_refused(tmp_path: Path, sources: WriteSources):
+    path = make_tokenizer(tmp_path / "t.json", special=["<eos>"], words=70_000)
+    with pytest.raises(IngestError, match="a vocabulary of 70,002 does not go into uint16") as caught:
+        store_of(tmp_path, sources, path, ["one"], "dtype: uint16")
+    assert caught.value.code == "dtype-too-small"
+    assert not (tmp_path / "store").exists()
+
+
+def test_a_wider_type_may_be_asked_for(tmp_path: Path, sources: WriteSources):
+    path = make_tokenizer(tmp_path / "t.json", special=["<eos>"])
+    assert store_of(tmp_path, sources, path, ["one"], "dtype: uint32").dtype == "uint32"
+
+
+def test_the_store_says_which_tokenizer_made_it(tmp_path: Path, sources: WriteSources):
+    folder = tmp_path / "marin-tokenizer"
+    folder.mkdir()
+    path = make_tokenizer(folder / "tokenizer.json", special=["<eos>"])
+    store = store_of(tmp_path, sources, path, ["one"])
+    assert store.tokenizer == "marin-tokenizer"
+    assert store.tokenizer_digest == hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_the_sources_file_names_tokenizer_and_end_of_document(tmp_path: Path, sources: WriteSources):
+    path = make_tokenizer(tmp_path / "t.json", special=["<eos>", "</s>", "<mine>"])
+    keys = "tokenizer_name: org/name\nend_of_document: <mine>"
+    store = store_of(tmp_path, sources, path, ["one"], keys)
+    assert store.tokenizer == "org/name"
+    assert tokens_of(store, "0") == [3, 2]
+
+
+@pytest.mark.parametrize(
+    ("special", "keys", "message"),
+    [
+        (["<eos>", "</s>"], "", "The vocabulary has </s>, <eos>"),
+        (["<end>"], "", "none of the usual names"),
+        (["<eos>"], "end_of_document: <eoss>", "no token '<eoss>'.*did you mean '<eos>'"),
+    ],
+)
+def test_an_unclear_end_of_document_is_refused(
+    tmp_path: Path, sources: WriteSources, special: list[str], keys: str, message: str
+):
+    path = make_tokenizer(tmp_path / "t.json", special=special)
+    with pytest.raises(IngestError, match=message) as caught:
+        store_of(tmp_path, sources, path, ["one"], keys)
+    assert caught.value.code == "end-of-document-unclear"
+
+
+def test_a_tokenizer_that_cuts_at_random_is_refused(tmp_path: Path, sources: WriteSources):
+    path = tmp_path / "t.json"
+    tokenizer = Tokenizer(models.BPE({"a": 0, "b": 1, "ab": 2, "<eos>": 3}, [("a", "b")], dropout=0.1))
+    tokenizer.add_special_tokens(["<eos>"])
+    tokenizer.save(str(path))
+    with pytest.raises(IngestError, match="dropout") as caught:
+        store_of(tmp_path, sources, path, ["ab"])
+    assert caught.value.code == "tokenizer-random"
+
+
+@pytest.mark.parametrize("data", [b"", b"{}", b"\xff\xfe", b"[1]", b'{"model": 3}', None])
+def test_a_file_that_is_no_tokenizer_is_refused_by_name(tmp_path: Path, sources: WriteSources, data: bytes | None):
+    path = tmp_path / "t.json"
+    if data is not None:
+        path.write_bytes(data)
+    with pytest.raises(IngestError, match=r"t\.json: ") as caught:
+        store_of(tmp_path, sources, path, ["one"])
+    assert caught.value.code == "tokenizer-unreadable"
+
+
+def test_the_byte_tokenizer_takes_no_other_end_of_document(tmp_path: Path, sources: WriteSources):
+    with pytest.raises(IngestError) as caught:
+        store_of(tmp_path, sources, Path("bytes"), ["one"], "end_of_document: <eos>")
+    assert caught.value.code == "tokenizer-fixed"
+
+
+def test_an_unknown_type_is_refused(tmp_path: Path, sources: WriteSources):
+    with pytest.raises(SpecError, match="uint8"):
+        store_of(tmp_path, sources, Path("bytes"), ["one"], "dtype: uint8")
+
+
+def test_a_json_tokenizer_gives_one_store_in_any_number_of_processes(tmp_path: Path, sources: WriteSources):
+    path = make_tokenizer(tmp_path / "t.json", special=["<eos>"])
+    for n in range(3):
+        write_lines(tmp_path / f"{n}.jsonl", [{"text": f"one {WORDS[n]} two"}])
+    listing = sources("domains: {" + ", ".join(f"d{n}: {{files: [{n}.jsonl]}}" for n in range(3)) + "}")
+    reports = [ingest(listing, tmp_path / str(n), tokenizer=str(path), processes=n) for n in (1, 2)]
+    assert reports[0].digest == reports[1].digest
+    assert json.loads((tmp_path / "1" / "store.json").read_text())["tokenizer"]["vocabulary"] == 5

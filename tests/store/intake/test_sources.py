@@ -1,0 +1,132 @@
+"""A sources file is read like a spec, and the files that it means are found exactly."""
+
+import os
+from pathlib import Path
+
+import pytest
+from store.makers import WriteSources, write_lines
+
+from mixture.errors import IngestError, MixtureError
+from mixture.store import Skipped, ingest, open_store
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "where"),
+    [
+        ("", "file-empty", ":1:1"),
+        ("domains: [a]", "not-a-mapping", ":1:10"),
+        ("domains: {}", "not-a-mapping", ":1:10"),
+        ("domains:\n  a: {files: [in.jsonl]}\n  a: {files: [in.jsonl]}", "duplicate-key", ":3:3"),
+        ("domains:\n  a: {files: [in.jsonl], txet: t}", "unknown-key", ":2:26"),
+        ("domains:\n  a: {text: t}", "missing-key", ":2:6"),
+        ("domains:\n  a: {files: in.jsonl}", "not-a-list", ":2:14"),
+        ("domains:\n  a: {files: []}", "empty-list", ":2:14"),
+        ("domains:\n  a: {files: [in.jsonl], format: csv}", "unknown-format", ":2:34"),
+        ("domains:\n  a: {files: [in.jsonl], attributes: [tokens]}", "attribute-taken", ":2:39"),
+        ("domains:\n  a@validation: {files: [in.jsonl]}", "reserved-name", ":2:3"),
+        ("domains:\n  a: {files: ['*.parquet']}", "no-files", ":2:15"),
+        ("domains: {a: {files: [in.jsonl]}", "yaml-syntax", ":1"),
+        ("domain: {a: {files: [in.jsonl]}}", "unknown-key", ":1:1"),
+    ],
+)
+def test_what_is_wrong_is_told_with_file_line_and_column(
+    tmp_path: Path, sources: WriteSources, text: str, code: str, where: str
+):
+    write_lines(tmp_path / "in.jsonl", [{"text": "x"}])
+    with pytest.raises(MixtureError) as caught:
+        ingest(sources(text), tmp_path / "store")
+    assert caught.value.code == code
+    assert f"SOURCES.yaml{where}" in str(caught.value)
+    assert not (tmp_path / "store").exists()
+
+
+def test_a_missing_sources_file_is_an_error(tmp_path: Path):
+    with pytest.raises(MixtureError, match="there is no such file"):
+        ingest(tmp_path / "none.yaml", tmp_path / "store")
+
+
+@pytest.mark.parametrize("other", ["./x.jsonl", "link.jsonl", "hard.jsonl", "sub/../x.jsonl", "x.*", "linked/x.jsonl"])
+def test_a_file_of_two_domains_is_refused_whatever_it_is_called(tmp_path: Path, sources: WriteSources, other: str):
+    write_lines(tmp_path / "x.jsonl", [{"text": "x"}])
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "link.jsonl").symlink_to("x.jsonl")
+    (tmp_path / "linked").symlink_to(tmp_path)
+    os.link(tmp_path / "x.jsonl", tmp_path / "hard.jsonl")
+    text = f"domains:\n  a: {{files: [x.jsonl]}}\n  b: {{files: ['{other}']}}\n"
+    with pytest.raises(IngestError, match="is a file of the domain 'a' too") as caught:
+        ingest(sources(text), tmp_path / "store")
+    assert caught.value.code == "files-shared"
+    assert caught.value.place is not None
+    assert caught.value.place.line == 3
+
+
+def test_a_file_that_a_domain_names_twice_is_read_once(tmp_path: Path, sources: WriteSources):
+    write_lines(tmp_path / "x.jsonl", [{"text": "x"}])
+    report = ingest(sources("domains: {a: {files: [x.jsonl, '*.jsonl', ./x.jsonl]}}"), tmp_path / "store")
+    assert report.documents == 1
+    assert report.domains[0].dropped == {}
+    assert report.skipped_files == {Skipped.AGAIN: 2}
+
+
+def test_hidden_files_are_read_where_they_are_named(tmp_path: Path, sources: WriteSources):
+    (tmp_path / ".github").mkdir()
+    (tmp_path / ".github" / "x.txt").write_text("x")
+    (tmp_path / "_SUCCESS").write_text("y")
+    assert ingest(sources("domains: {a: {files: [.github, _SUCCESS]}}"), tmp_path / "store").documents == 2
+
+
+def test_a_domain_of_nothing_but_markers_is_refused(tmp_path: Path, sources: WriteSources):
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "_SUCCESS").write_text("")
+    with pytest.raises(IngestError, match="domain 'a': all files that its patterns match are passed over"):
+        ingest(sources("domains: {a: {files: [d]}}"), tmp_path / "store")
+
+
+@pytest.mark.parametrize("kind", ["broken link", "pipe"])
+def test_what_is_no_file_is_refused_by_name(tmp_path: Path, sources: WriteSources, kind: str):
+    if kind == "pipe":
+        os.mkfifo(tmp_path / "odd.txt")
+    else:
+        (tmp_path / "odd.txt").symlink_to("nowhere")
+    with pytest.raises(IngestError, match=r"odd\.txt") as caught:
+        ingest(sources("domains: {a: {files: ['*.txt']}}"), tmp_path / "store")
+    assert caught.value.code == "source-unreadable"
+
+
+def test_the_format_may_be_said(tmp_path: Path, sources: WriteSources):
+    write_lines(tmp_path / "rows.txt", [{"text": "x"}, {"text": "y"}])
+    write_lines(tmp_path / "whole.json", [{"text": "x"}, {"text": "y"}])
+    text = "domains:\n  a: {files: [rows.txt], format: jsonl}\n  b: {files: [whole.json], format: text}\n"
+    report = ingest(sources(text), tmp_path / "store")
+    assert [domain.documents for domain in report.domains] == [2, 1]
+
+
+def test_names_of_domains_that_are_no_names_of_files_are_kept(tmp_path: Path, sources: WriteSources):
+    names = ["no", "08", "1e3", "a/b", "a_b", "A", "a", "..", "x y", "数学", "n" * 300, "'quoted'", "*"]
+    for number, _ in enumerate(names):
+        write_lines(tmp_path / f"{number}.jsonl", [{"text": str(number)}])
+    lines = [f'  "{name}": {{files: [{number}.jsonl]}}' for number, name in enumerate(names)]
+    ingest(sources("domains:\n" + "\n".join(lines)), tmp_path / "store")
+    store = open_store(tmp_path / "store")
+    assert list(store.domains) == sorted(names)
+    for number, name in enumerate(names):
+        assert bytes(store.read(name, 0, len(str(number))).tolist()) == str(number).encode()
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ({"seed": -1}, "seed-outside"),
+        ({"seed": 2**63}, "seed-outside"),
+        ({"processes": 0}, "processes-outside"),
+        ({"file_tokens": 1000}, "file-tokens-outside"),
+        ({"file_tokens": 0}, "file-tokens-outside"),
+    ],
+)
+def test_options_outside_of_their_range_are_refused(
+    tmp_path: Path, sources: WriteSources, options: dict[str, int], code: str
+):
+    write_lines(tmp_path / "x.jsonl", [{"text": "x"}])
+    with pytest.raises(IngestError) as caught:
+        ingest(sources("domains: {a: {files: [x.jsonl]}}"), tmp_path / "store", **options)
+    assert caught.value.code == code
