@@ -24,10 +24,8 @@ from mixture.spec.models import (
     WhereGroup,
 )
 from mixture.spec.nodes import key_path
-from mixture.spec.values import HELD_OUT
 
 __all__ = [
-    "HELD_OUT",
     "SUM_TOLERANCE",
     "BatchSize",
     "Budget",

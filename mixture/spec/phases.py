@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection
 from functools import partial
 
+from mixture.names import odd_character
 from mixture.spec.errors import Gatherer, refuse
 from mixture.spec.extents import read_extent
 from mixture.spec.fields import Reader, read_fields, read_items
 from mixture.spec.models import BatchSize, Form, Phase
 from mixture.spec.nodes import Mapping, Node, Scalar
-from mixture.spec.values import control_character, read_count, read_number, read_text
+from mixture.spec.values import read_count, read_number, read_text
 from mixture.spec.weights import read_weights
 from mixture.units import Unit, parse_count, quote
 
@@ -74,7 +75,7 @@ def _add_name(node: Node, names: dict[str, Scalar]) -> None:
     """Keeps a phase's name, also where something else in the phase is wrong, so that later phases can replay it."""
     entries = node.entries if isinstance(node, Mapping) else ()
     for key, name in entries:
-        if key.text != "phase" or not isinstance(name, Scalar) or control_character(name.text):
+        if key.text != "phase" or not isinstance(name, Scalar) or odd_character(name.text):
             continue
         first = names.setdefault(name.text, name)
         if first is not name:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable
 from enum import StrEnum
 from fractions import Fraction
@@ -11,22 +10,13 @@ from pathlib import Path
 from typing import TypeVar
 
 from mixture.errors import UnitError, nearest
+from mixture.names import DIGEST_MARK, HELD_OUT_ENDING, is_held_out, odd_character
 from mixture.spec.errors import refuse
 from mixture.spec.nodes import Mapping, Node, Scalar
 from mixture.units import LARGEST_COUNT, Unit, parse_count, parse_quantity, quote
 
 T = TypeVar("T")
 E = TypeVar("E", bound=StrEnum)
-
-# Characters that are not seen, or end a line: control (the schedule's keys are joined by one), lone surrogates, and
-# the line and paragraph separators.
-_NOT_IN_TEXTS = {"Cc", "Cs", "Zl", "Zp"}
-
-HELD_OUT = "@validation"
-"""The ending of the domain that holds another one's held-out documents."""
-
-DIGEST = "@sha256:"
-"""What a digest of content follows."""
 
 
 def read_scalar(node: Node) -> Scalar:
@@ -53,13 +43,8 @@ def read_condition(node: Node) -> str:
     return text
 
 
-def control_character(text: str) -> str | None:
-    """The first character that a name can not have, or None."""
-    return next((character for character in text if unicodedata.category(character) in _NOT_IN_TEXTS), None)
-
-
 def _check_characters(node: Node, text: str) -> None:
-    odd = control_character(text)
+    odd = odd_character(text)
     if odd is not None:
         message = f"{quote(text)} holds the control character {quote(odd)}"
         refuse(node.place, message, code="control-character", hint="names and texts are of visible characters")
@@ -68,11 +53,8 @@ def _check_characters(node: Node, text: str) -> None:
 def read_domain(node: Node) -> str:
     """The name of a domain that a phase weighs. Held-out documents and digests of content have reserved names."""
     name = read_text(node)
-    if name.endswith(HELD_OUT):
-        message = f"{quote(name)} is not a domain to train on: held-out documents end in {HELD_OUT}"
-        refuse(node.place, message, code="reserved-name")
-    if DIGEST in name:
-        message = f"{quote(name)} is not a domain's name: a digest follows {DIGEST}"
+    if is_held_out(name):
+        message = f"{quote(name)} is no domain to train on: {HELD_OUT_ENDING} and {DIGEST_MARK} are reserved"
         refuse(node.place, message, code="reserved-name")
     return name
 

@@ -36,81 +36,16 @@ phases:
     weights: {table: cells.csv, column: cooldown}
 """
 
+WORDS = """
+mixture catalog seed phases phase weights budget where within replay table share
+{ } [ ] , # : | > --- ... ' é ~ null true << *a ! %YAML
+0 1 -1 .5 1e e9 1e9999999 .inf .nan 8T % 80% _ 99999999999999999999
+"""
+
 PIECES = [
-    *(
-        "mixture",
-        "catalog",
-        "seed",
-        "phases",
-        "phase",
-        "weights",
-        "budget",
-        "where",
-        "within",
-        "replay",
-        "table",
-        "share",
-    ),
-    *(
-        ": ",
-        ":",
-        "\n",
-        "\n  ",
-        "\n    ",
-        "- ",
-        "{",
-        "}",
-        "[",
-        "]",
-        ",",
-        "#",
-        "\t",
-        "? ",
-        "|",
-        ">",
-        "---",
-        "...",
-        "%YAML 1.2",
-    ),
-    *(
-        "'",
-        '"',
-        "\\",
-        "\\u",
-        "\\e",
-        "\\UFFFFFFFF",
-        "&a ",
-        "*a",
-        "!",
-        "!!str ",
-        "<<",
-        "~",
-        "null",
-        "true",
-        "\0",
-        "\r",
-        "\x85",
-        "é",
-        "\u2028",
-    ),
-    *(
-        "0",
-        "1",
-        "-1",
-        ".5",
-        "1e",
-        "e9",
-        "1e9999999",
-        ".inf",
-        ".nan",
-        "8T",
-        "%",
-        "80%",
-        " tokens",
-        " steps",
-        "_",
-        "9" * 50,
-    ),
+    *WORDS.split(),
+    *(": ", "\n", "\n  ", "\n    ", "- ", "? ", "&a ", "!!str ", "\t", "\0", "\r", "\x85", "\u2028"),
+    *('"', "\\", "\\u", "\\e", "\\UFFFFFFFF", " tokens", " steps"),
 ]
 
 
