@@ -17,7 +17,7 @@ class Sized(Protocol):
 T = TypeVar("T", bound=Sized)
 
 ENTRY_BYTES = 400
-"""What an entry takes beside its value's data: key, objects, links (measured: 350). Most of it where values are tiny."""
+"""What an entry takes beside its value: key, objects, links (measured: 350); most of it where values are tiny."""
 
 
 class ByteCache(Generic[T]):

@@ -10,8 +10,11 @@ from mixture.schedule.apportion import WHOLE
 
 MAX_SEQUENCES = 1 << 49
 """Sequences of a run, text left out included. Up to here one float estimate and one repair divide exactly."""
-MAX_TOKENS = (1 << 63) - 1
-MAX_BATCH = 1 << 31
+MAX_TOKENS = 1 << 62
+"""Tokens of a domain, and of a whole run: places in it and one block more fit 63 bits."""
+MAX_BLOCK_TOKENS = 1 << 48
+MAX_BATCH = 1 << 24
+"""Sequences of a step, and of steps that are mixed together: their layout is made whole, 128 MB at the most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +74,13 @@ def check_fields(data: ScheduleData) -> None:
     """Raise ScheduleError (code `schedule-invalid`) where the fields do not make a canonical schedule."""
     if not 0 <= data.seed < 1 << 63:
         raise _refuse("seed", f"{data.seed} is not between 0 and 2^63 - 1")
-    if data.block_tokens < 1 or data.window_blocks < 1:
-        raise _refuse("block_tokens", "block_tokens and window_blocks must be at least 1")
-    if not data.domains or not data.segments or not data.batches:
-        raise _refuse("domains", "a schedule needs at least one domain, one segment and one batch")
+    if not 1 <= data.block_tokens <= MAX_BLOCK_TOKENS:
+        raise _refuse("block_tokens", f"{data.block_tokens} is not between 1 and 2^48")
+    if data.window_blocks < 1:
+        raise _refuse("window_blocks", f"{data.window_blocks} is not at least 1")
+    for path in ("domains", "segments", "batches"):
+        if not getattr(data, path):
+            raise _refuse(path, "a schedule needs at least one of them")
     _check_domains(data)
     _check_segments(data)
     _check_batches(data)
@@ -88,7 +94,7 @@ def _check_domains(data: ScheduleData) -> None:
     for i, domain in enumerate(data.domains):
         path = f"domains[{i}]"
         if not 0 <= domain.tokens <= MAX_TOKENS:
-            raise _refuse(path, f"{domain.tokens} tokens are not between 0 and 2^63 - 1", name=domain.name)
+            raise _refuse(path, f"{domain.tokens} tokens are not between 0 and 2^62", name=domain.name)
         if domain.pool_tokens is None:
             continue
         whole_blocks = domain.tokens // data.block_tokens * data.block_tokens
@@ -133,9 +139,9 @@ def _check_batches(data: ScheduleData) -> None:
         raise _refuse("batches[0]", "the first batch begins at step 0")
     for i, batch in enumerate(data.batches):
         if not 1 <= batch.sequences <= MAX_BATCH or batch.mix_steps < 1:
-            raise _refuse(f"batches[{i}]", "sequences must be 1 to 2^31 and mix_steps at least 1")
+            raise _refuse(f"batches[{i}]", "sequences must be 1 to 2^24 and mix_steps at least 1")
         if batch.mix_steps > 1 and batch.sequences * batch.mix_steps > MAX_BATCH:
-            raise _refuse(f"batches[{i}]", "more than 2^31 sequences would be mixed together")
+            raise _refuse(f"batches[{i}]", "more than 2^24 sequences would be mixed together")
     for i, (a, b) in enumerate(pairwise(data.batches), start=1):
         if b.first_step <= a.first_step:
             raise _refuse(f"batches[{i}]", f"begins at step {b.first_step}, not after {a.first_step}")
@@ -145,5 +151,9 @@ def _check_batches(data: ScheduleData) -> None:
         raise _refuse(f"batches[{len(data.batches) - 1}]", f"begins at or after the end, step {data.steps}")
     ends = [batch.first_step for batch in data.batches[1:]] + [data.steps]
     total = sum((end - batch.first_step) * batch.sequences for batch, end in zip(data.batches, ends, strict=True))
-    if total + sum(segment.skip for segment in data.segments) > MAX_SEQUENCES:
-        raise _refuse("batches", f"{total} sequences are more than 2^49")
+    total += sum(segment.skip for segment in data.segments)
+    if total > MAX_SEQUENCES:
+        raise _refuse("batches", f"{total} sequences, those left out included, are more than 2^49")
+    longest = max(segment.sequence_length for segment in data.segments)
+    if total * longest > MAX_TOKENS:
+        raise _refuse("batches", f"{total} sequences of {longest} tokens are more than 2^62 tokens")

@@ -20,6 +20,8 @@ MASK = (1 << 64) - 1
 GOLDEN = 0x9E3779B97F4A7C15
 SORTED_LIMIT = 1 << 14
 ROUNDS = 6
+PICKED_AT_ONCE = 1 << 14
+"""Indices that go through the network together: few enough to stay near the processor."""
 _MULTIPLIER_1 = 0xBF58476D1CE4E5B9
 _MULTIPLIER_2 = 0x94D049BB133111EB
 _INDEX_BITS = np.uint64(0xFFFF)
@@ -112,13 +114,28 @@ class FeistelKeys:
     def __call__(self, indices: I64) -> I64:
         """Permuted indices, int64 [k, m], of int64 [k, m] or [1, m]; an index must lie below its row's size."""
         i = np.broadcast_to(indices, np.broadcast_shapes(indices.shape, self.sizes.shape)).astype(np.uint64)
-        out = self._once(i, self.a, self.b, self.keys)
-        while True:
-            rows, columns = np.nonzero(out >= self.sizes)
-            if rows.size == 0:
-                return out.view(np.int64)
-            again = self._once(out[rows, columns], self.a[rows, 0], self.b[rows, 0], [k[rows, 0] for k in self.keys])
-            out[rows, columns] = again
+        out = self._once(i, self.a, self.b, self.keys).view(np.int64)
+        rows, columns = np.nonzero(out >= self.sizes.view(np.int64))
+        if rows.size:
+            out[rows, columns] = self.pick(rows, out[rows, columns])
+        return out
+
+    def pick(self, rows: I64, indices: I64) -> I64:
+        """Permuted indices, int64 [m], index i under the permutation of row rows[i]; both int64 [m].
+
+        An index from row size to a * b - 1 is on its way: it goes on until it is below its row's size.
+        """
+        out = indices.astype(np.uint64)
+        for start in range(0, out.size, PICKED_AT_ONCE):
+            part, row = out[start : start + PICKED_AT_ONCE], rows[start : start + PICKED_AT_ONCE]
+            again = np.arange(part.size)
+            while again.size:
+                part[again] = self._once(
+                    part[again], self.a[row, 0], self.b[row, 0], [key[row, 0] for key in self.keys]
+                )
+                far = part[again] >= self.sizes[row, 0]
+                again, row = again[far], row[far]
+        return out.view(np.int64)
 
     @staticmethod
     def _once(i: U64, a: U64, b: U64, keys: list[U64]) -> U64:

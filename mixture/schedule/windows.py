@@ -1,12 +1,13 @@
 """Whole ranges of draws at once: the sequences of many domains, window by window.
 
 A window's sequences come from one sort. Windows of one size are made together, in groups that stay within the
-processor's cache; the window that a range ends inside is kept for the range that goes on from there.
+processor's cache; the window that a range ends inside is kept for the range that goes on from there. Windows too large
+to sort are never made whole, however large blocks are: each draw asked for is computed by itself.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,12 +21,17 @@ WINDOW_BYTES = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """A window of one domain's epoch: `size` draws that lie in `blocks` blocks from place `first_place` on."""
+    """A window of one domain's epoch: `size` draws that lie in `blocks` blocks from place `first_place` on.
+
+    `begin` and `end` bound the draws that are wanted: all of them, except in a large window.
+    """
 
     order: DomainOrder
     epoch: int
     number: int
     size: int
+    begin: int
+    end: int
 
     @property
     def first_place(self) -> int:
@@ -34,6 +40,16 @@ class _Window:
     @property
     def blocks(self) -> int:
         return min(self.order.window, self.order.blocks - self.first_place)
+
+    @property
+    def large(self) -> bool:
+        return self.size > SORTED_LIMIT
+
+    @property
+    def short_draw(self) -> int:
+        """The draw in storage order from which on the last block's missing sequences are passed over."""
+        place = self.order.short_place(self.epoch) - self.first_place
+        return place * self.order.per_block + self.order.in_last if 0 <= place < self.blocks else self.size
 
     @property
     def key(self) -> tuple[str, int, int]:
@@ -61,17 +77,23 @@ class Windows:
             epoch, r = divmod(low, order.per_epoch)
             number = order.window_of(epoch, r)
             before = order.before_window(epoch, number)
-            starts[i] = total + r - before
             draw = low - r + before
+            starts[i] = total + low - draw
             while draw < high:
                 after = order.before_window(epoch, number + 1)
-                windows.append(_Window(order, epoch, number, after - before))
-                total += after - before
-                draw += after - before
+                size = after - before
+                window = _Window(order, epoch, number, size, 0, size)
+                if window.large:
+                    window = replace(window, begin=max(0, low - draw), end=min(size, high - draw))
+                    if draw <= low:
+                        starts[i] = total
+                windows.append(window)
+                total += window.end - window.begin
+                draw += size
                 before, number = after, number + 1
                 if after == order.per_epoch:
                     epoch, number, before = epoch + 1, 0, 0
-            if draw > high:
+            if draw > high and not windows[-1].large:
                 kept.append(len(windows) - 1)
         flat = self._fill(windows, total)
         self._keep(windows, kept, flat)
@@ -80,8 +102,13 @@ class Windows:
     def _fill(self, windows: list[_Window], total: int) -> I64:
         flat = np.empty(total, dtype=np.int64)
         groups: dict[tuple[int, int], list[tuple[int, _Window]]] = {}
+        large: dict[int, list[tuple[int, _Window]]] = {}
         start = 0
         for window in windows:
+            if window.large:
+                large.setdefault(window.blocks, []).append((start, window))
+                start += window.end - window.begin
+                continue
             known = self._unfinished.get(window.key)
             if known is not None:
                 flat[start : start + window.size] = known
@@ -98,10 +125,16 @@ class Windows:
                 else:
                     for (start, _), row in zip(part, made, strict=True):
                         flat[start : start + size] = row
+        for blocks, members in large.items():
+            picked, begin = self._pick([window for _, window in members], blocks), 0
+            for start, window in members:
+                end = begin + window.end - window.begin
+                flat[start : start + end - begin] = picked[begin:end]
+                begin = end
         return flat
 
     def _keep(self, windows: list[_Window], kept: list[int], flat: I64) -> None:
-        ends = np.cumsum([window.size for window in windows])
+        ends = np.cumsum([window.end - window.begin for window in windows])
         for i in kept:
             window = windows[i]
             self._unfinished.put(window.key, flat[ends[i] - window.size : ends[i]].copy())
@@ -115,19 +148,39 @@ class Windows:
         y = self._permuted(windows, size) if per_block > 1 else np.tile(np.arange(size), (len(windows), 1))
         if size < blocks * per_block:
             for row, window in zip(y, windows, strict=True):
-                short = window.order.short_place(window.epoch) - window.first_place
-                row[row >= short * per_block + window.order.in_last] += window.order.deficit
-        in_order = stored[:, :, None] * per_block + np.arange(per_block)
-        y += np.arange(len(windows))[:, None] * (blocks * per_block)
+                row[row >= window.short_draw] += window.order.deficit
+        width = min(per_block, size)  # a single block may have fewer sequences than a full one
+        in_order = stored[:, :, None] * per_block + np.arange(width)
+        y += np.arange(len(windows))[:, None] * (blocks * width)
         return in_order.reshape(-1)[y]
 
     def _permuted(self, windows: list[_Window], size: int) -> I64:
-        keys = self._permutations.window_keys.many(
-            [f"{w.order.name}\x1f{self.length}\x1f{w.epoch}\x1f{w.number}" for w in windows]
-        )
-        if size <= SORTED_LIMIT:
-            return sorted_tables(size, keys).view(np.int64)
-        return FeistelKeys(np.full(len(windows), size), keys)(np.arange(size)[None, :])
+        return sorted_tables(size, self._window_keys(windows)).view(np.int64)
+
+    def _pick(self, windows: list[_Window], blocks: int) -> I64:
+        """The sequences of the draws that are wanted of large windows of one number of blocks, end to end: int64."""
+        per_block = windows[0].order.per_block
+        of = np.repeat(np.arange(len(windows)), [window.end - window.begin for window in windows])
+        y = np.concatenate([np.arange(window.begin, window.end) for window in windows])
+        if per_block > 1:
+            sizes = np.array([window.size for window in windows])
+            y = FeistelKeys(sizes, self._window_keys(windows)).pick(of, y)
+        deficit = np.array([window.order.deficit for window in windows])
+        y += deficit[of] * (y >= np.array([window.short_draw for window in windows])[of])
+        place, chunk = np.divmod(y, per_block)
+        if len(windows) * blocks <= max(y.size, GROUP_ELEMENTS):
+            stored = self._stored_blocks(windows, blocks)[of, place]
+        else:
+            ends = np.cumsum([window.end - window.begin for window in windows])[:-1]
+            parts = zip(windows, np.split(place, ends), strict=True)
+            stored = np.concatenate([self._stored_at(window, part) for window, part in parts])
+        return stored * per_block + chunk
+
+    def _stored_at(self, window: _Window, places: I64) -> I64:
+        """The blocks at some places of a window: int64 of the places' shape."""
+        order = window.order
+        numbers = self._permutations.of_pass(order.name, window.epoch, order.blocks).many(places + window.first_place)
+        return order.stored_blocks(numbers)
 
     def _stored_blocks(self, windows: list[_Window], blocks: int) -> I64:
         """The blocks of each window in the order of its places: int64 [len(windows), blocks]."""
@@ -140,10 +193,15 @@ class Windows:
         for i, window in enumerate(windows):
             order = window.order
             if order.blocks <= SORTED_LIMIT:
-                out[i] = self._permutations.of_pass(order.name, window.epoch, order.blocks).many(places[i])
-            if order.pooled:
+                out[i] = self._stored_at(window, np.arange(blocks))
+            elif order.pooled:
                 out[i] = order.stored_blocks(out[i])
         return out
+
+    def _window_keys(self, windows: list[_Window]) -> U64:
+        return self._permutations.window_keys.many(
+            [f"{w.order.name}\x1f{self.length}\x1f{w.epoch}\x1f{w.number}" for w in windows]
+        )
 
     def _pass_keys(self, windows: list[_Window]) -> U64:
         return self._permutations.pass_keys.many([f"{w.order.name}\x1f{w.epoch}" for w in windows])

@@ -14,6 +14,8 @@ BLOCKS_AND_LENGTHS = [
     (96, (8, 12, 32, 96)),
     (65_536, (512, 4_096, 65_536)),
     (262_144, (8_192, 65_536, 262_144)),
+    (1 << 20, (64, 4_096, 1 << 20)),  # windows of more sequences than are sorted
+    (1 << 40, (1 << 19, 1 << 30, 1 << 40)),  # and of more than fit memory
 ]
 
 

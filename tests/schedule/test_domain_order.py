@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -51,7 +53,10 @@ def test_every_token_of_small_domains_counted_one_by_one_is_read_at_most_once_an
     halves = [1, 1]
     run = make_run(
         {"a": 64 * 130 + 37, "b": 5 * 64},
-        [(90, 4, halves), (40, 4, halves, 333), (60, 16, halves), (20, 64, [2, 1]), (15, 64, [2, 1], 9), (80, 8, [1, 3])],
+        [
+            (90, 4, halves), (40, 4, halves, 333), (60, 16, halves),
+            (20, 64, [2, 1]), (15, 64, [2, 1], 9), (80, 8, [1, 3]),
+        ],
         [(0, 8, 1), (50, 11, 3), (199, 3, 1)], window=2,
     )  # fmt: skip
     rows = all_rows(Schedule(run))
@@ -156,7 +161,7 @@ def test_a_larger_pool_contains_the_smaller_ones():
 
     pools = [blocks_read(64 * blocks) for blocks in (1, 5, 80, 299)] + [blocks_read(None)]
     assert [len(pool) for pool in pools] == [1, 5, 80, 299, 300]
-    assert all(small < large for small, large in zip(pools, pools[1:], strict=False))
+    assert all(small < large for small, large in pairwise(pools))
     assert pools[1] != set(range(5))  # not just the beginning
 
 

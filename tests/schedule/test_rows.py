@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 from dataclasses import fields
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -32,7 +33,7 @@ def test_a_range_equals_its_single_positions_and_any_split_of_it(data, random):
 
     again = Schedule(data)
     cuts = sorted({0, whole.num_sequences, *(random.randrange(whole.num_sequences + 1) for _ in range(12))})
-    spans = list(zip(cuts, cuts[1:], strict=False))
+    spans = list(pairwise(cuts))
     random.shuffle(spans)  # what was asked before does not matter
     parts = sorted((again.rows(a, b - a) for a, b in spans), key=lambda part: part.position[0])
     assert_same(Rows.join(parts), rows)
@@ -98,7 +99,7 @@ def test_the_far_end_of_the_longest_run_can_be_read_and_found():
     steps, batch = 2**49 // 4_096, 4_096
     data = ScheduleData(
         seed=2**63 - 1, block_tokens=65_536, window_blocks=64,
-        domains=(Domain("small", 65_536 * 100), Domain("vast", 2**63 - 1)),
+        domains=(Domain("small", 65_536 * 100), Domain("vast", 2**62)),
         segments=(Segment(0, steps, 4_096, (1, 10**15 - 1)),), batches=(Batch(0, batch, 1),),
     )  # fmt: skip
     schedule = Schedule(data)
@@ -107,7 +108,7 @@ def test_the_far_end_of_the_longest_run_can_be_read_and_found():
     last = schedule.rows(2**49 - 3 * batch, 3 * batch)
     vast = last.domain == 1
     assert np.unique(last.sequence[vast]).size == vast.sum()
-    assert (last.first_token[vast] + 4_096 <= 2**63 - 1).all()
+    assert (last.first_token[vast] + 4_096 <= 2**62).all()
     for i in np.flatnonzero(vast)[::2_000].tolist():
         assert schedule.find("vast", int(last.first_token[i]))[-1] == last.position[i]
 
@@ -131,3 +132,20 @@ def test_reading_on_and_on_takes_no_more_memory(batch, mix_steps):
         tracemalloc.stop()
     assert max(at_rest[2:]) < at_rest[1] + (4 << 20)
     assert peak < 200 << 20
+
+
+def test_blocks_far_larger_than_memory_are_read_draw_by_draw():
+    block = 1 << 40  # two billion sequences of 512 tokens
+    domains = [Domain("a", 200 * block + 12_345), Domain("b", block // 3), Domain("c", 70 * block, 5 * block - 999)]
+    schedule = Schedule(make_run(domains, [(10**6, 512, [5, 2, 3])], [(0, 1_000, 1)], block=block))
+    tracemalloc.start()
+    try:
+        rows = schedule.rows(123_456_789, 20_000)
+        found = [schedule.find(schedule.names[rows.domain[i]], int(rows.first_token[i])) for i in range(50)]
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert found == [[position] for position in rows.position[:50].tolist()]
+    assert_same(schedule.at(rows.position[:50].tolist()), Rows(*(getattr(rows, f.name)[:50] for f in fields(Rows))))
+    assert np.unique(rows.domain * np.int64(2**60) + rows.sequence).size == len(rows)
+    assert peak < 64 << 20
