@@ -6,7 +6,6 @@ import mmap
 import os
 import resource
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +24,7 @@ class Maps(dict[int, memoryview]):
     of it stays good.
     """
 
-    def __init__(self, paths: Sequence[Path], sizes: Sequence[int]) -> None:
+    def __init__(self, paths: Sequence[str], sizes: Sequence[int]) -> None:
         super().__init__()
         self._paths = paths
         self._sizes = sizes
@@ -38,7 +37,7 @@ class Maps(dict[int, memoryview]):
             size = DATA_START + self._sizes[number]
             if os.fstat(descriptor).st_size < size:
                 # A map past the end of a file kills the process when it is read.
-                raise StoreError(f"{path}: was cut short after the store was opened", code="file-size", file=str(path))
+                raise StoreError(f"{path}: was cut short after the store was opened", code="file-size", file=path)
             mapped = mmap.mmap(descriptor, size, access=mmap.ACCESS_READ)
         finally:
             os.close(descriptor)
@@ -62,10 +61,13 @@ class TokenReader:
         self._dtype = dtype
         self._maps = maps
 
-    def rows(self, domain: NDArray[np.integer], first_token: NDArray[np.int64], length: int) -> Tokens:
+    def rows(
+        self, domain: NDArray[np.integer], first_token: NDArray[np.int64], length: int, out: Tokens | None = None
+    ) -> Tokens:
         """Rows of tokens [n, length], copied once from the maps; domain [n] and first_token [n] say where each begins.
 
-        Errors: StoreError `range-outside` where a row goes past the end of its domain.
+        out: where they go, contiguous and of the store's dtype; a buffer that is used again saves the page faults of a
+        new one. Errors: StoreError `range-outside` where a row goes past the end of its domain.
         """
         first_token = np.asarray(first_token, np.int64)
         outside = np.flatnonzero((first_token < 0) | (first_token + length > self._tokens[domain]))
@@ -75,12 +77,23 @@ class TokenReader:
         file += self._first_files[domain]
         size = length * self._dtype.itemsize
         maps = self._maps
-        # bytearray.join copies each row once, at 0.96 of the speed of indexing one array; a loop of assignments: 0.8.
         places = zip(file.tolist(), (start * self._dtype.itemsize).tolist(), strict=True)
         parts = [maps[number][at : at + size] for number, at in places]
         for row in np.flatnonzero(start + length > self._file_tokens).tolist():
             parts[row] = self.range(int(domain[row]), int(first_token[row]), length).data.cast("B")
-        return np.frombuffer(bytearray().join(parts), self._dtype).reshape(len(parts), length)
+        if out is None:
+            # One copy a row, at 0.96 of the speed of indexing one array with an array; assigning row by row: 0.8.
+            return np.frombuffer(bytearray().join(parts), self._dtype).reshape(len(parts), length)
+        if out.shape != (len(parts), length) or out.dtype != self._dtype or not out.flags.c_contiguous:
+            raise StoreError(
+                f"out is of shape {out.shape} and type {out.dtype}",
+                code="out-unfit",
+                hint=f"contiguous, of shape {(len(parts), length)} and type {self._dtype} is right here",
+            )
+        target = out.reshape(-1).data.cast("B")
+        for row, part in enumerate(parts):
+            target[row * size : (row + 1) * size] = part
+        return out
 
     def range(self, domain: int, first_token: int, num_tokens: int) -> Tokens:
         """Tokens [num_tokens]: a read-only view of the map where they lie in one file, else a copy."""

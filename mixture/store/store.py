@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -68,10 +68,14 @@ class Store:
         self._manifest = manifest
         self._number = {domain.name: number for number, domain in enumerate(manifest.domains)}
         files = [file for domain in manifest.domains for file in domain.files]
-        self._maps = Maps([path / file.file for file in files], [f.tokens * self.dtype.itemsize for f in files])
+        self._maps = Maps([f"{path}/{file.file}" for file in files], [f.tokens * self.dtype.itemsize for f in files])
         self._first_files = np.cumsum([0, *(len(domain.files) for domain in manifest.domains)]).tolist()
         self._documents = Documents(path, manifest)
         self._all = self.reader(list(self.domains))
+
+    def __reduce__(self) -> tuple[Callable[[Path], Store], tuple[Path]]:
+        """In another process it is opened again: maps do not travel."""
+        return open_store, (self.path,)
 
     @property
     def digest(self) -> str:

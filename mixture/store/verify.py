@@ -30,7 +30,7 @@ def damage(folder: Path, manifest: Manifest, progress: Progress | None = None) -
     meter = _Meter(progress, sum(file.bytes for file in manifest.files()))
     for table in manifest.tables:
         try:
-            check_digest(folder / table.file, table, file_digest(folder / table.file), None)
+            check_digest(f"{folder}/{table.file}", table, file_digest(folder / table.file), None)
         except StoreError as error:
             yield error
         meter.add(table.bytes)
@@ -124,7 +124,7 @@ class _DomainCheck:
             self._meter.add(record.bytes - record.tokens * self._dtype.itemsize)
             first += record.tokens
             try:
-                check_digest(path, record, digest.hexdigest(), domain)
+                check_digest(str(path), record, digest.hexdigest(), domain)
             except StoreError as error:
                 found.append(error)
         content = content_digest(str(self._dtype), domain.tokens, tokens.hexdigest(), domain.documents, spans)

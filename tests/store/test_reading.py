@@ -1,5 +1,6 @@
 """Tokens come back as they were written, from wherever they lie."""
 
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -51,6 +52,21 @@ def test_rows_of_several_domains_equal_their_ranges_also_across_files(make_store
         assert np.array_equal(row, store.read(names[d], f, 64))
 
 
+def test_rows_go_where_they_are_wanted(make_store: MakeStore, long_text: str):
+    store = make_store(web=[long_text])
+    reader = store.reader(["web"])
+    domain, first = np.array([0, 0, 0]), np.array([65_530, 5, 131_071], np.int64)
+    buffer = np.full((5, 16), 7, np.uint16)
+    rows = reader.rows(domain, first, 16, out=buffer[1:4])
+    assert np.shares_memory(rows, buffer)
+    assert np.array_equal(buffer[1:4], reader.rows(domain, first, 16))
+    assert np.all(buffer[[0, 4]] == 7)
+    for wrong in (buffer, np.empty((3, 16), np.uint32), np.empty((3, 32), np.uint16)[:, ::2]):
+        with pytest.raises(StoreError, match="of shape") as caught:
+            reader.rows(domain, first, 16, out=wrong)
+        assert caught.value.code == "out-unfit"
+
+
 def test_no_rows_and_no_tokens_can_be_read(make_store: MakeStore):
     store = make_store(web=["abc"])
     none = np.empty(0, np.int64)
@@ -82,6 +98,14 @@ def test_an_unknown_domain_is_refused_with_the_nearest(make_store: MakeStore):
 def test_domains_stand_in_order_of_name_with_their_totals(make_store: MakeStore):
     store = make_store(b=["abc", "de"], a=["x"])
     assert [(d.name, d.tokens, d.documents) for d in store.domains.values()] == [("a", 2, 1), ("b", 7, 2)]
+
+
+def test_a_store_travels_to_another_process_by_its_path(make_store: MakeStore):
+    store = make_store(web=["abc"])
+    store.read("web", 0, 4)
+    other = pickle.loads(pickle.dumps(store))
+    assert other.digest == store.digest
+    assert text_of(other.read("web", 0, 4)) == "abc|"
 
 
 def test_a_store_of_trillions_of_tokens_opens_and_reads(tmp_path: Path):

@@ -140,6 +140,7 @@ class MergeJob:
                 table.write_table(_rows(self.domain_name, places, part.table, schema))
                 first += int(lengths.sum())
                 advance(self.domain, len(data))
+        advance(self.domain, (sum(run.tokens for run in self.runs) - total) * dtype.itemsize)  # duplicates are done too
         record = DomainRecord(
             name=self.domain_name,
             tokens=total,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import multiprocessing
 import os
+import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -59,9 +60,10 @@ class _Failure:
     code: str
     place: Place | None
     hint: str | None
+    facts: dict[str, object]
 
     def error(self) -> MixtureError:
-        return self.kind(self.message, code=self.code, place=self.place, hint=self.hint)
+        return self.kind(self.message, code=self.code, place=self.place, hint=self.hint, **self.facts)
 
 
 def _run_apart(
@@ -72,7 +74,7 @@ def _run_apart(
     counters = context.Array(ctypes.c_int64, domains)
     stop = context.Value(ctypes.c_bool, False, lock=False)
     seen = [0] * domains
-    pool = ProcessPoolExecutor(processes, context, _enter, (tokenizer, counters, stop))
+    pool = ProcessPoolExecutor(min(processes, len(jobs)), context, _enter, (tokenizer, counters, stop))
     try:
         waiting: set[Future[Any]] = {pool.submit(_run, job) for job in jobs}
         while waiting:
@@ -110,6 +112,7 @@ class _Stopped(Exception):  # noqa: N818 it is no error
 def _enter(choice: TokenizerChoice, counters: Any, stop: Any) -> None:  # noqa: ANN401 ctypes has no types for them
     """What a process does first."""
     global _tokenizer, _counters, _stop
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the first one ends the others
     threading.Thread(target=_leave_with_parent, daemon=True).start()
     os.environ["TOKENIZERS_PARALLELISM"] = "false"  # the processes are the parallelism
     _tokenizer, _counters, _stop = choice.make(), counters, stop
@@ -134,4 +137,4 @@ def _run(job: Job[Any]) -> object:
     try:
         return job.run(_tokenizer, _advance)
     except MixtureError as error:
-        return _Failure(type(error), error.message, error.code, error.place, error.hint)
+        return _Failure(type(error), error.message, error.code, error.place, error.hint, error.facts)

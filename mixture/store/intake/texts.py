@@ -126,6 +126,9 @@ def _naming(file: SourceFile) -> Iterator[None]:
 
 def _check_columns(file: SourceFile, columns: Columns, known: tuple[str, ...]) -> None:
     for name in columns.names:
+        if known.count(name) > 1:
+            message = f"has {known.count(name)} columns {quote(name)}"
+            raise IngestError(message, code="column-missing", place=Place(file=str(file.path)), hint="names are unique")
         if name not in known:
             raise IngestError(
                 f"has no column {quote(name)}",
@@ -187,7 +190,7 @@ def _values(column: pa.Array[Any]) -> list[Any]:
 
 def _read_text(piece: Piece, columns: Columns) -> Batch:
     batch = Batch(seen=set(columns.names), size=piece.size)
-    with _unpacked(piece.file) as file:
+    with piece.file.path.open("rb") as raw, _unpacked(raw, piece.file) as file:
         data = file.read(_LARGEST_DOCUMENT + 1)
     _check_size(piece.file, len(data))
     path = piece.file.shown.encode(errors="backslashreplace").decode()
@@ -197,28 +200,29 @@ def _read_text(piece: Piece, columns: Columns) -> Batch:
 
 def _read_lines(piece: Piece, columns: Columns) -> Iterator[Batch]:
     """One JSON object a line. A line belongs to the piece that it begins in. Empty lines are no documents."""
-    source, batch, at, number, weight = piece.file, Batch(), piece.start, 0, 0
-    plain = source.compression is Compression.NONE
-    with _unpacked(source) as file:
+    at, number, weight, done = piece.start, 0, 0, 0
+    batch = Batch()
+    with piece.file.path.open("rb") as raw, _unpacked(raw, piece.file) as file:
         if piece.start:
             file.seek(piece.start - 1)
             at += len(file.readline(_LARGEST_DOCUMENT)) - 1
-        while not plain or at < piece.stop:
+        while at < piece.stop or piece.file.compression is not Compression.NONE:
             line = file.readline(_LARGEST_DOCUMENT + 1)
             if not line:
                 break
-            _check_size(source, len(line))
+            _check_size(piece.file, len(line))
             data = line.removeprefix(b"\xef\xbb\xbf") if at == 0 else line
             at += len(line)
             number += 1
-            batch.size += len(line) if plain else 0
             weight += len(line)
             if data.strip():
                 _add_line(batch, data, columns, piece, number)
             if weight >= _TOGETHER:
+                batch.size = min(piece.size, raw.tell() - piece.start) - done
+                done += batch.size
                 yield batch
                 batch, weight = Batch(), 0
-    batch.size += 0 if plain else piece.size
+    batch.size = piece.size - done
     yield batch
 
 
@@ -258,15 +262,14 @@ def _check_size(file: SourceFile, size: int) -> None:
 
 
 @contextmanager
-def _unpacked(file: SourceFile) -> Iterator[IO[bytes]]:
-    """The bytes of a file, unpacked."""
-    with file.path.open("rb") as raw:
-        if file.compression is not Compression.NONE and file.size == 0:
-            raise EOFError
-        if file.compression is Compression.NONE:
-            yield raw
-            return
-        # Arrow's streams say when packed data ends too early; that of the package zstandard does not.
-        packing = "gzip" if file.compression is Compression.GZIP else "zstd"
-        with pa.CompressedInputStream(raw, packing) as stream:
-            yield io.BufferedReader(cast(io.RawIOBase, stream), 1 << 20)
+def _unpacked(raw: IO[bytes], file: SourceFile) -> Iterator[IO[bytes]]:
+    """The bytes of an open file, unpacked."""
+    if file.compression is Compression.NONE:
+        yield raw
+        return
+    if file.size == 0:
+        raise EOFError
+    # Arrow's streams say when packed data ends too early; that of the package zstandard does not.
+    packing = "gzip" if file.compression is Compression.GZIP else "zstd"
+    with pa.CompressedInputStream(raw, packing) as stream:
+        yield io.BufferedReader(cast(io.RawIOBase, stream), 1 << 20)

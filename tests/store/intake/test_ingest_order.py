@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import zstandard
 from store.makers import WriteSources, text_of, write_lines
 
 from mixture.store import IngestProgress, Reason, Stage, ingest, open_store
@@ -56,7 +55,9 @@ def test_one_store_from_any_format(tmp_path: Path, sources: WriteSources, packed
         case "members":
             (tmp_path / "in.json.gz").write_bytes(gzip.compress(lines[:half]) + gzip.compress(lines[half:]))
         case "zst":
-            (tmp_path / "in.jsonl.zst").write_bytes(zstandard.compress(lines[:half]) + zstandard.compress(lines[half:]))
+            (tmp_path / "in.jsonl.zst").write_bytes(
+                b"".join(pa.compress(part, "zstd", asbytes=True) for part in (lines[:half], lines[half:]))
+            )
         case "parquet":
             dictionary = table.set_column(0, "text", table["text"].dictionary_encode())
             pq.write_table(dictionary, tmp_path / "in.parquet")

@@ -7,12 +7,12 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import zstandard
 from store.makers import WriteSources, text_of, write_lines
 
 from mixture.errors import IngestError
 from mixture.store import Reason, Skipped, ingest, open_store, verify_store
 
+ZSTD = pa.Codec("zstd")
 ODD_LINES = [
     (b'{"text": "good"}', None),
     (b'{"text": null}', Reason.NULL_TEXT),
@@ -122,7 +122,7 @@ def broken_files() -> dict[str, tuple[str, bytes]]:
         "cut parquet": ("a.parquet", b"PAR1" + bytes(500)),
         "zero-byte gz": ("a.jsonl.gz", b""),
         "cut gz": ("a.jsonl.gz", gzip.compress(lines)[:-9]),
-        "cut zst": ("a.jsonl.zst", zstandard.compress(lines)[:-3]),
+        "cut zst": ("a.jsonl.zst", ZSTD.compress(lines, asbytes=True)[:-3]),
         "no zst": ("a.txt.zst", b"hello"),
     }
 
@@ -178,6 +178,13 @@ def test_a_column_that_is_not_there_is_refused(tmp_path: Path, sources: WriteSou
     with pytest.raises(IngestError) as caught:
         ingest(sources(f"domains: {{web: {{files: [in.{ending}], {columns}}}}}"), tmp_path / "store")
     assert caught.value.code == "column-missing"
+
+
+def test_two_columns_of_one_name_are_refused(tmp_path: Path, sources: WriteSources):
+    column = pa.array(["x"])
+    pq.write_table(pa.Table.from_arrays([column, column], names=["text", "text"]), tmp_path / "in.parquet")
+    with pytest.raises(IngestError, match="has 2 columns 'text'"):
+        ingest(sources("domains: {web: {files: [in.parquet]}}"), tmp_path / "store")
 
 
 def test_a_text_column_of_numbers_is_refused(tmp_path: Path, sources: WriteSources):
