@@ -16,6 +16,10 @@ MIX_SEQUENCES = 4096
 """A step with fewer sequences can not have the shares; by default enough steps for these are mixed together."""
 
 
+MOST_DEALT = 1 << 22
+"""Sequences of a step, or of steps mixed together: they are laid out in memory at once, at some 100 bytes each."""
+
+
 @dataclass(frozen=True, slots=True)
 class PhaseSteps:
     """A phase laid on the run. `asked_end` is the step at which it was to end, before rounding."""
@@ -62,8 +66,8 @@ def lay_out(spec: Spec) -> tuple[PhaseSteps, ...]:
     """The phases of a spec in steps.
 
     Raises SpecError where they are out of order, empty, or do not make up the budget (`phase-order`, `phase-empty`,
-    `phases-miss-budget`), where a batch is not whole sequences (`batch-not-whole`), or where the run has more than
-    2**49 sequences (`run-too-long`) or no step (`run-too-short`).
+    `phases-miss-budget`), where a batch is not whole sequences (`batch-not-whole`) or too large to lay out
+    (`batch-too-large`), and where the run has more than 2**49 sequences (`run-too-long`) or no step (`run-too-short`).
     """
     phases: list[PhaseSteps] = []
     first_step = 0
@@ -83,6 +87,7 @@ def lay_out(spec: Spec) -> tuple[PhaseSteps, ...]:
             )
         )
         first_step = end_step
+        _check_dealt(spec, phases[-1])
     if not first_step:
         raise SpecError(
             f"the budget is {decimal(phases[-1].asked_end)} of a step: a run has at least one",
@@ -216,6 +221,21 @@ def _check_filled(spec: Spec, index: int, end: _Mark, whole: _Mark) -> None:
         budget=whole.step,
         ends_tokens=end.tokens,
         budget_tokens=whole.tokens,
+    )
+
+
+def _check_dealt(spec: Spec, phase: PhaseSteps) -> None:
+    dealt = phase.batch_sequences * phase.mix_steps
+    if dealt <= MOST_DEALT:
+        return
+    mixed = f" over {format_count(phase.mix_steps)} steps" if phase.mix_steps > 1 else ""
+    raise SpecError(
+        f"phase {phase.name!r} mixes {format_count(dealt)} sequences{mixed}: at most {format_count(MOST_DEALT)} can be",
+        code="batch-too-large",
+        place=spec.place(f"phases[{phase.index}].mix") if mixed else batch_place(spec, phase.index),
+        phase=phase.name,
+        sequences=dealt,
+        most=MOST_DEALT,
     )
 
 

@@ -169,7 +169,10 @@ def _schedule(spec: Spec, data: ScheduleData, known: Sequence[bool]) -> Schedule
     try:
         return Schedule(data if all(known) else replace(data, domains=domains))
     except ScheduleError as error:
-        raise SpecError(error.message, code=error.code, place=spec.place(""), hint=error.hint) from error
+        name = error.facts.get("name")
+        message = error.message if name is None else f"domain {name!r}: {error.message}"
+        place = spec.place("phases" if name is None else "catalog")
+        raise SpecError(message, code=error.code, place=place, hint=error.hint, **error.facts) from error
 
 
 def _drawn(schedule: Schedule, phases: Sequence[PhaseSteps]) -> list[tuple[int, ...]]:

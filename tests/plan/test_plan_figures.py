@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from mixture.errors import PlanError
+from mixture.errors import PlanError, SpecError
 from mixture.plan import decimal, make_plan, plan_json
 
 
@@ -162,3 +162,12 @@ def test_a_world_size_below_one_is_refused(write_spec):
     with pytest.raises(PlanError) as caught:
         make_plan(write_spec("{phase: p, weights: uniform}"), world_size=0)
     assert caught.value.code == "world-size-invalid"
+
+
+def test_a_domain_larger_than_can_be_counted_is_refused_by_name(write_spec):
+    spec = write_spec("{phase: p, weights: uniform}", catalog="domain,tokens\ncode,9223372036854775807\nweb,1000\n")
+    with pytest.raises(SpecError) as caught:
+        make_plan(spec)
+    assert caught.value.facts["name"] == "code"
+    assert "'code'" in caught.value.message
+    assert caught.value.place.path == "catalog"

@@ -245,3 +245,13 @@ def test_lengths_that_share_no_block_of_a_size_to_read_are_refused(write_spec):
         make_plan(spec)
     assert caught.value.code == "lengths-apart"
     assert caught.value.facts["lengths"] == [65_537, 65_539]
+
+
+@pytest.mark.parametrize(
+    ("more", "path"),
+    [("batch: 5000000 sequences, ", "phases[0].batch"), ("mix: 1000000 steps, ", "phases[0].mix")],
+)
+def test_more_sequences_than_can_be_laid_out_at_once_are_refused(write_spec, more, path):
+    with pytest.raises(SpecError) as caught:
+        make_plan(write_spec(phase("all", "", more)))
+    assert (caught.value.code, caught.value.place.path) == ("batch-too-large", path)
