@@ -52,6 +52,16 @@ def test_rows_of_several_domains_equal_their_ranges_also_across_files(make_store
         assert np.array_equal(row, store.read(names[d], f, 64))
 
 
+def test_rows_read_ahead_are_the_same_and_bounded_likewise(make_store: MakeStore, long_text: str):
+    store = make_store(web=[long_text])
+    reader = store.reader(["web"])
+    domain, first = np.array([0, 0, 0]), np.array([65_530, 5, 199_985], np.int64)
+    reader.prefetch(domain, first, 16)
+    assert np.array_equal(reader.rows(domain, first, 16)[2], store.read("web", 199_985, 16))
+    with pytest.raises(StoreError, match="asked for 16 from 199,986"):
+        reader.prefetch(domain, first + 1, 16)
+
+
 def test_rows_go_where_they_are_wanted(make_store: MakeStore, long_text: str):
     store = make_store(web=[long_text])
     reader = store.reader(["web"])
