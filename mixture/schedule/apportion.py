@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from math import lcm
 
 WHOLE = 10**15
 """What the integer weights of a segment sum to."""
@@ -14,11 +15,13 @@ def apportion(weights: Sequence[Fraction], total: int) -> list[int]:
 
     `weights` are exact and sum to exactly 1. Raises ValueError where they do not.
     """
-    if sum(weights) != 1 or min(weights) < 0:
-        raise ValueError(f"weights must be at least 0 and sum to exactly 1, got a sum of {sum(weights)}")
-    shares = [weight * total for weight in weights]
-    floors = [share.numerator // share.denominator for share in shares]
-    by_remainder = sorted(range(len(shares)), key=lambda i: (floors[i] - shares[i], i))
-    for i in by_remainder[: total - sum(floors)]:
-        floors[i] += 1
-    return floors
+    common = lcm(*(weight.denominator for weight in weights))
+    scaled = [weight.numerator * (common // weight.denominator) for weight in weights]
+    if sum(scaled) != common or min(scaled) < 0:
+        raise ValueError("weights must be at least 0 and sum to exactly 1")
+    parts = [divmod(n * total, common) for n in scaled]
+    out = [floor for floor, _ in parts]
+    by_remainder = sorted(range(len(parts)), key=lambda i: (-parts[i][1], i))
+    for i in by_remainder[: total - sum(out)]:
+        out[i] += 1
+    return out
