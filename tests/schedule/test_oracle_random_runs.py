@@ -12,7 +12,7 @@ from schedule.random_runs import runs
 from mixture.schedule import Schedule
 
 
-@settings(max_examples=200)
+@settings(max_examples=150)
 @given(data=runs())
 def test_a_random_run_reads_what_the_oracle_says(oracle, data):
     rng = random.Random(data.seed)
