@@ -19,6 +19,7 @@ DOMAINS = "domains.parquet"
 DOCUMENTS = "documents.parquet"
 DOCUMENTS_BY_ID = "documents_by_id.parquet"
 DOCUMENT_ENDS = "document_ends.arrow"
+TOKENIZER = "tokenizer.json"  # where the tokens were made with one
 TOKENS = "tokens"
 TOKEN_COLUMN = "token"
 END_COLUMN = "end"

@@ -22,6 +22,7 @@ from mixture.store.manifest import (
     DOMAINS,
     END_COLUMN,
     ENDS_DTYPE,
+    TOKENIZER,
     TOKENS,
     DomainRecord,
     EndOfDocument,
@@ -33,7 +34,6 @@ from mixture.store.manifest import (
 
 ROW_GROUP = 1 << 16  # documents; one group is read to look up one document
 FILE_TOKENS = 1 << 30
-_CHUNK = 8 << 20
 
 
 def document_schema(attributes: Sequence[str]) -> pa.Schema:
@@ -70,9 +70,11 @@ def write_tables(
     end_of_document: int,
     seed: int,
     file_tokens: int,
+    definition: bytes | None = None,
 ) -> Manifest:
     """Write everything beside the token files, store.json last.
 
+    definition: the tokenizer.json that the tokens were made with, to be kept beside them
     documents: tables of `document_schema`, domain by domain in order, each domain's in order of place; a table becomes
     row groups of its own.
     """
@@ -91,13 +93,17 @@ def write_tables(
         "tokenizer": pa.string(),
     }
     pq.write_table(pa.table(catalog, schema=pa.schema(types)), folder / DOMAINS)
+    names = [DOMAINS, DOCUMENTS, DOCUMENTS_BY_ID, DOCUMENT_ENDS]
+    if definition is not None:
+        (folder / TOKENIZER).write_bytes(definition)
+        names.append(TOKENIZER)
     manifest = Manifest(
         tokenizer=tokenizer,
         dtype="uint16" if dtype == np.uint16 else "uint32",
         end_of_document=EndOfDocument(token=end_of_document),
         seed=seed,
         file_tokens=file_tokens,
-        tables=tuple(_record(folder, name) for name in (DOMAINS, DOCUMENTS, DOCUMENTS_BY_ID, DOCUMENT_ENDS)),
+        tables=tuple(_record(folder, name) for name in names),
         domains=tuple(domains),
     )
     write_manifest(folder, manifest)

@@ -52,11 +52,11 @@ def ingest(
 ) -> IngestReport:
     """Make a store at `out` from the files that a sources file names.
 
-    tokenizer:  `bytes`, or the path of a tokenizer.json
-    processes:  None: as many as there are processors, fewer where there is little to do; the store is the same
-    seed:       of the order of documents, which follows from it, the domain, and each document's id and text alone
-    file_tokens:  the most that one file holds, a multiple of 65,536; how tokens are cut does not enter digests
-    progress:   called in this process with how far a domain is
+    tokenizer:    `bytes`, or the path of a tokenizer.json
+    processes:    None: as many as there are processors, one where there is little to do; the store is the same
+    seed:         of the order of documents, which follows from it, the domain, and each document's id and text alone
+    file_tokens:  the most that one file holds, a multiple of 65,536; how tokens are cut does not enter the digest
+    progress:     called in this process with how far a domain is
 
     The store appears at `out` at once, when it is whole. Killed at any moment and started again, it is as if never
     killed. Errors: IngestError; SpecError for what is not right in the sources file's YAML.
@@ -149,6 +149,7 @@ class _Ingest:
             end_of_document=self.tokenizer.end_of_document,
             seed=self.seed,
             file_tokens=self.file_tokens,
+            definition=self.choice.definition,
         )
         shared = shared_ids(store)
         for folder in (runs, documents):
@@ -231,11 +232,13 @@ class _Ingest:
 def _grouped(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
     """Pieces put together to jobs that are worth a process's while."""
     group: list[Piece] = []
+    size = 0
     for piece in pieces:
-        if group and (len(group) >= _JOB_PIECES or sum(p.size for p in group) + piece.size > _JOB_BYTES):
+        if group and (len(group) >= _JOB_PIECES or size + piece.size > _JOB_BYTES):
             yield group
-            group = []
+            group, size = [], 0
         group.append(piece)
+        size += piece.size
     if group:
         yield group
 

@@ -47,9 +47,9 @@ class Tokenizer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TokenizerChoice:
-    """All that a process needs to make the tokenizer. definition: the text of tokenizer.json; None: bytes."""
+    """All that a process needs to make the tokenizer. definition: what tokenizer.json holds; None: bytes."""
 
-    definition: str | None
+    definition: bytes | None
     name: str
     end_of_document: str | None
     place: Place
@@ -68,11 +68,10 @@ def choose_tokenizer(tokenizer: str, *, name: str | None, end_of_document: str |
         return TokenizerChoice(None, BYTES, None, place)
     path = Path(tokenizer)
     try:
-        definition = path.read_text(encoding="utf-8")
+        definition = path.read_bytes()
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise IngestError(
-            f"the tokenizer can not be read: {reason}",
+            f"the tokenizer can not be read: {error.strerror if isinstance(error, OSError) else error}",
             code="tokenizer-unreadable",
             place=Place(file=tokenizer),
             hint="the path of a tokenizer.json, or `bytes`",
@@ -106,12 +105,12 @@ class JsonTokenizer:
     which many files carry from training, are switched off.
     """
 
-    def __init__(self, definition: str, choice: TokenizerChoice) -> None:
+    def __init__(self, definition: bytes, choice: TokenizerChoice) -> None:
         from tokenizers import Tokenizer as Library
 
         try:
             fields = json.loads(definition)
-            self._library = Library.from_str(definition)
+            self._library = Library.from_str(definition.decode())
         except Exception as error:
             message = f"is not a tokenizer.json: {error}"
             raise IngestError(message, code="tokenizer-unreadable", place=choice.place) from error
@@ -125,7 +124,7 @@ class JsonTokenizer:
         self.end_of_document = _end_of_document(vocabulary, choice)
         self.record = TokenizerRecord(
             name=choice.name,
-            digest=hashlib.sha256(definition.encode()).hexdigest(),
+            digest=hashlib.sha256(definition).hexdigest(),
             vocabulary=max(vocabulary.values()) + 1,
         )
         self._before = [token for token in self._before_text() if token != self.end_of_document]

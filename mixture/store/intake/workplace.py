@@ -20,8 +20,9 @@ def workplace(out: Path) -> Iterator[Path]:
 
     What a killed ingest left in it is removed. Errors: IngestError `store-exists`, `place-taken`, `ingest-running`.
     """
-    out.parent.mkdir(parents=True, exist_ok=True)
-    folder = out.parent / f".{out.name}.ingest"
+    place = out.resolve()
+    place.parent.mkdir(parents=True, exist_ok=True)
+    folder = place.parent / f".{place.name}.ingest"
     descriptor = _lock(folder, out)
     try:
         _empty(folder)
@@ -57,8 +58,9 @@ def publish(made: Path, out: Path) -> None:
     """Move a finished store to its place at once, all of it on the disk before its name is."""
     for path in (*made.rglob("*"), made):
         _sync(path)
-    made.rename(out)
-    _sync(out.parent)
+    place = out.resolve()
+    made.rename(place)
+    _sync(place.parent)
 
 
 def _sync(path: Path) -> None:

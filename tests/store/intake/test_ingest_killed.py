@@ -112,6 +112,14 @@ def test_a_store_or_anything_else_is_never_written_over(tmp_path: Path, listing:
     assert [path.name for path in (tmp_path / "other").iterdir()] == ["mine.txt"]
 
 
+def test_a_store_may_go_into_an_empty_folder_that_a_link_leads_to(tmp_path: Path, listing: Path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    ingest(listing, tmp_path / "link")
+    assert len(open_store(tmp_path / "real", verify=Verify.FULL).domains) == 3
+    assert left(tmp_path) == ["link", "real"]
+
+
 def test_a_process_that_dies_is_an_error_and_leaves_nothing(tmp_path: Path, sources: WriteSources):
     names = [f"d{n}" for n in range(60)]  # so many jobs that most are still to do when it dies
     for name in names:

@@ -8,7 +8,7 @@ import pytest
 from store.makers import WriteSources, write_lines
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
-from mixture.errors import IngestError, SpecError
+from mixture.errors import IngestError, SpecError, StoreError
 from mixture.store import Store, ingest, open_store, verify_store
 
 WORDS = ["one", "two", "three"]
@@ -122,6 +122,18 @@ def test_the_store_says_which_tokenizer_made_it(tmp_path: Path, sources: WriteSo
     store = store_of(tmp_path, sources, path, ["one"])
     assert store.tokenizer == "marin-tokenizer"
     assert store.tokenizer_digest == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert (store.path / "tokenizer.json").read_bytes() == path.read_bytes()
+
+
+def test_the_tokenizer_is_kept_byte_for_byte_and_its_change_noticed(tmp_path: Path, sources: WriteSources):
+    path = make_tokenizer(tmp_path / "t.json", special=["<eos>"])
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    store = store_of(tmp_path, sources, path, ["one"])
+    kept = store.path / "tokenizer.json"
+    assert hashlib.sha256(kept.read_bytes()).hexdigest() == store.tokenizer_digest
+    kept.write_bytes(kept.read_bytes().replace(b"one", b"eno"))
+    with pytest.raises(StoreError, match=r"tokenizer\.json: the file was changed"):
+        open_store(store.path)
 
 
 def test_the_sources_file_names_tokenizer_and_end_of_document(tmp_path: Path, sources: WriteSources):
