@@ -74,7 +74,8 @@ def one_map(store: Store, folder: Path) -> np.ndarray:
             for name, domain in store.domains.items()
         ]
         np.save(path, np.concatenate(rows))
-    return np.load(path, mmap_mode="r")
+    mapped: np.ndarray = np.load(path, mmap_mode="r")
+    return mapped
 
 
 def seconds(work: Callable[[], object]) -> float:

@@ -1,15 +1,15 @@
 """The error tree. Every error has a stable code, a place where it can be known, and its facts as attributes.
 
-    MixtureError
-    ├── UnitError        a quantity can not be read ("2e12T"), or has the wrong unit
-    ├── SpecError        a spec file can not be read, or does not say something a run can be made from
-    ├── CatalogError     a catalog table can not be read, or a condition on it is not allowed
-    ├── PlanError        a plan has errors that the spec does not accept
-    ├── LockError        a lock file is damaged, of another format, or no longer what spec and catalog give
-    ├── ScheduleError    a question outside of a schedule: a position past its end, a domain it does not know
-    ├── StoreError       a token store is incomplete, damaged, or not the one that a lock names
-    ├── IngestError      sources can not be made into a store
-    └── StreamError      a stream can not be opened, or can not go on from a saved state
+MixtureError
+├── UnitError        a quantity can not be read ("2e12T"), or has the wrong unit
+├── SpecError        a spec file can not be read, or does not say something a run can be made from
+├── CatalogError     a catalog table can not be read, or a condition on it is not allowed
+├── PlanError        a plan has errors that the spec does not accept
+├── LockError        a lock file is damaged, of another format, or no longer what spec and catalog give
+├── ScheduleError    a question outside of a schedule: a position past its end, a domain it does not know
+├── StoreError       a token store is incomplete, damaged, or not the one that a lock names
+├── IngestError      sources can not be made into a store
+└── StreamError      a stream can not be opened, or can not go on from a saved state
 """
 
 from __future__ import annotations
@@ -52,10 +52,20 @@ class MixtureError(Exception):
         self.hint = hint
         self.facts = facts
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Errors cross processes: a worker's reaches its user whole."""
+        return _restore, (type(self), self.args, self.__dict__)
+
     def __str__(self) -> str:
         where = str(self.place) if self.place is not None else ""
         text = f"{where}: {self.message}" if where else self.message
         return f"{text} ({self.hint})" if self.hint else text
+
+
+def _restore(kind: type[MixtureError], arguments: tuple[object, ...], fields: dict[str, object]) -> MixtureError:
+    error = kind.__new__(kind, *arguments)
+    error.__dict__.update(fields)
+    return error
 
 
 class UnitError(MixtureError):

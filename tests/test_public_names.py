@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 
@@ -9,6 +10,7 @@ import pytest
 
 import mixture
 from mixture import errors
+from mixture.spec import SpecFileError
 
 
 def test_every_public_name_is_there() -> None:
@@ -30,6 +32,15 @@ def test_every_error_is_a_mixture_error_and_is_drawn_in_the_tree() -> None:
     assert errors.__doc__ is not None
     for kind in kinds:
         assert kind.__name__ in errors.__doc__
+
+
+def test_an_error_crosses_processes_whole() -> None:
+    error = errors.SpecError("unknown domain", code="unknown-domain", place=errors.Place("a.yaml", 1, 2), name="cod")
+    for made in (error, SpecFileError([error])):
+        there = pickle.loads(pickle.dumps(made))
+        assert type(there) is type(made)
+        assert str(there) == str(made)
+        assert (there.code, there.place, there.facts) == (made.code, made.place, made.facts)
 
 
 def test_an_error_reads_place_message_and_hint() -> None:

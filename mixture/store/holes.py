@@ -16,9 +16,16 @@ from mixture.store.tables import FILE_TOKENS, document_schema, token_path, write
 
 
 def write_holes(
-    folder: Path, domains: Mapping[str, int], *, dtype: DTypeLike = np.uint32, file_tokens: int = FILE_TOKENS
+    folder: Path,
+    domains: Mapping[str, int],
+    *,
+    dtype: DTypeLike = np.uint32,
+    file_tokens: int = FILE_TOKENS,
+    tokenizer: str = "holes",
 ) -> Manifest:
     """Write a store of domains (name to tokens) that takes next to no space. Every token reads as 0.
+
+    tokenizer: the name that the store says its tokens were made with: that of the lock whose run is rehearsed
 
     Each domain is one document. Digests of tokens are those of the sizes, so the store opens, and `verify_store`
     refuses it, as it should.
@@ -39,7 +46,7 @@ def write_holes(
         domains=records,
         documents=documents,
         attributes=[],
-        tokenizer=TokenizerRecord(name="holes", digest=_digest("holes"), vocabulary=1),
+        tokenizer=TokenizerRecord(name=tokenizer, digest=_digest("holes"), vocabulary=1),
         dtype=dtype,
         end_of_document=0,
         seed=0,

@@ -10,10 +10,9 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from mixture.errors import IngestError, MixtureError, Place
+from mixture.errors import IngestError
 from mixture.store.intake.tokenizer import Tokenizer, TokenizerChoice
 
 _POLL_SECONDS = 0.1
@@ -51,21 +50,6 @@ def run_jobs(
     yield from _run_apart(jobs, processes, tokenizer, domains, moved)
 
 
-@dataclass(frozen=True, slots=True)
-class _Failure:
-    """An error on its way here: exceptions with keyword arguments do not survive pickling."""
-
-    kind: type[MixtureError]
-    message: str
-    code: str
-    place: Place | None
-    hint: str | None
-    facts: dict[str, object]
-
-    def error(self) -> MixtureError:
-        return self.kind(self.message, code=self.code, place=self.place, hint=self.hint, **self.facts)
-
-
 def _run_apart(
     jobs: Sequence[Job[R]], processes: int, tokenizer: TokenizerChoice, domains: int, moved: Callable[[int, int], None]
 ) -> Iterator[R]:
@@ -84,10 +68,7 @@ def _run_apart(
                     moved(number, count - seen[number])
                     seen[number] = count
             for future in done:
-                result = future.result()
-                if isinstance(result, _Failure):
-                    raise result.error()
-                yield result
+                yield future.result()
     except BrokenProcessPool as error:
         raise IngestError(
             "a process of the ingest died before its work was done",
@@ -133,8 +114,5 @@ def _advance(domain: int, count: int) -> None:
         _counters[domain] += count
 
 
-def _run(job: Job[Any]) -> object:
-    try:
-        return job.run(_tokenizer, _advance)
-    except MixtureError as error:
-        return _Failure(type(error), error.message, error.code, error.place, error.hint, error.facts)
+def _run(job: Job[R]) -> R:
+    return job.run(_tokenizer, _advance)
