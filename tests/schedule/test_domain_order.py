@@ -102,6 +102,32 @@ def test_epochs_are_complete_and_each_in_another_order(domain, length):
         assert (np.diff(epochs[0]) == 1).mean() < 0.5
 
 
+def test_an_epoch_in_windows_too_large_to_sort_is_complete():
+    per_epoch = 16_384 * 64 + 5  # of blocks of 16,384 sequences, two a window, and one of 5
+    schedule = Schedule(make_run({"a": per_epoch}, [(per_epoch // 1_000, 1, [1])], [(0, 1_000, 1)], block=16_384))
+    sequence = all_rows(schedule).sequence
+    assert np.unique(sequence).size == sequence.size == per_epoch // 1_000 * 1_000
+    assert sequence.max() < per_epoch
+    rest = sorted(set(range(per_epoch)) - set(sequence.tolist()))
+    assert all(schedule.find("a", missing) == [] for missing in rest[:20])
+
+
+@pytest.mark.parametrize("window", [1, 2, 3])
+@pytest.mark.parametrize(("tokens", "pool"), [(64 * 97 + 37, None), (64 * 99, 64 * 96 + 20), (64 * 96 + 3, None)])
+def test_every_sequence_is_found_once_in_each_epoch(tokens, pool, window):
+    per_epoch = (pool or tokens) // 16
+    run = make_run([Domain("a", tokens, pool)], [(5 * per_epoch, 16, [1])], [(0, 1, 1)], window=window)
+    schedule = Schedule(run)
+    rows = all_rows(schedule)
+    places: dict[int, list[int]] = {}
+    for position, sequence in zip(rows.position.tolist(), rows.sequence.tolist(), strict=True):
+        places.setdefault(sequence, []).append(position)
+    assert len(places) == per_epoch
+    for sequence, positions in places.items():
+        assert schedule.find("a", sequence * 16 + 5) == positions
+        assert [position // per_epoch for position in positions] == [0, 1, 2, 3, 4]
+
+
 def test_an_epoch_is_the_same_streamed_in_ranges_sought_one_by_one_and_begun_anywhere():
     run = make_run({"a": 64 * 40 + 11, "b": 64 * 9}, [(400, 16, [3, 1])], [(0, 5, 2)], window=3)
     streamed = all_rows(Schedule(run))
