@@ -1,4 +1,4 @@
-"""What the schedule's tests share: the oracle, where the machine has it, and steady property tests."""
+"""The oracle, where the machine has it."""
 
 from __future__ import annotations
 
@@ -7,16 +7,6 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
-
-settings.register_profile(
-    "steady",
-    derandomize=True,  # the same examples everywhere: a failure in CI fails at home too
-    deadline=None,
-    database=None,
-    suppress_health_check=[HealthCheck.too_slow],
-)
-settings.load_profile("steady")
 
 
 @pytest.fixture(scope="session")
