@@ -12,7 +12,7 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "mixture"
 LEVELS = (
-    {"_version", "errors", "names"},
+    {"_version", "errors", "json_text", "names"},
     {"units"},
     {"schedule", "spec", "catalog"},
     {"plan"},

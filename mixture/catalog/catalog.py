@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -17,6 +15,7 @@ from mixture.catalog.columns import arrow_column
 from mixture.catalog.reading import read_table
 from mixture.catalog.table import Cell, Table
 from mixture.errors import CatalogError, Place, nearest
+from mixture.json_text import digest
 from mixture.names import is_held_out
 from mixture.units import Unit, format_exact, quote
 
@@ -163,5 +162,4 @@ def _digest(table: Table, domain: str, order: tuple[int, ...]) -> str:
     texts = {column: [cell_text(cells[row]) for row in order] for column, cells in table.columns.items()}
     names = texts.pop(domain)
     says = {"domains": names, "columns": {column: cells for column, cells in texts.items() if set(cells) != {None}}}
-    canonical = json.dumps(says, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(canonical.encode()).hexdigest()
+    return digest(says)

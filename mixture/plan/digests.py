@@ -1,22 +1,15 @@
-"""Digests of what is said, whatever the spelling: canonical JSON under SHA-256."""
+"""The digest of what a spec says, whatever its spelling."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from enum import Enum
 from fractions import Fraction
 
 from pydantic import BaseModel
 
+from mixture.json_text import digest
 from mixture.spec import Extent, Spec, TableColumn
-
-
-def digest(value: object) -> str:
-    """SHA-256, lower-case hex, of a value's canonical JSON: UTF-8, sorted keys, no spaces, not ASCII-escaped."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def spec_digest(spec: Spec, columns: Mapping[TableColumn, Mapping[str, Fraction]]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from mixture.errors import LockError, Place
-from mixture.plan.digests import digest
+from mixture.json_text import digest
 from mixture.plan.figures import json_value
 from mixture.plan.findings import Finding
 from mixture.plan.plan import Plan

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Never
 
 from mixture.errors import LockError, Place
-from mixture.plan.digests import digest
+from mixture.json_text import by_line, digest
 from mixture.plan.lock import FORMAT, Lock, document, self_check
 from mixture.plan.lock_fields import lock_of, refuse, validated
 
@@ -69,18 +69,7 @@ def write_lock(lock: Lock, path: str | os.PathLike[str]) -> None:
 
 def lock_text(lock: Lock) -> str:
     """The text of a lock file: a field a line, and of a list of things, one of them a line."""
-    lines = []
-    for name, value in (document(lock) | {"digest": lock.digest}).items():
-        if isinstance(value, list) and value:
-            held = ",\n".join("    " + _json(item) for item in value)
-            lines.append(f"  {_json(name)}: [\n{held}\n  ]")
-        else:
-            lines.append(f"  {_json(name)}: {_json(value)}")
-    return "{\n" + ",\n".join(lines) + "\n}\n"
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return by_line(document(lock) | {"digest": lock.digest})
 
 
 def _read(path: Path) -> bytes:

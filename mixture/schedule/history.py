@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-
+from mixture.json_text import digest
 from mixture.schedule.fields import Domain, ScheduleData
 
 
@@ -42,5 +40,4 @@ def history(data: ScheduleData, step: int) -> str:
             if batch.first_step < step
         ],
     }
-    text = json.dumps(known, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return digest(known)

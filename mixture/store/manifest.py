@@ -12,6 +12,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from mixture.errors import Place, StoreError
+from mixture.json_text import by_line, digest
 
 FORMAT = "mixture-store/1"
 MANIFEST = "store.json"
@@ -102,7 +103,7 @@ class Manifest(_Model):
             "end_of_document": self.end_of_document.model_dump(),
             "domains": [[d.name, d.tokens, d.documents, d.content] for d in self.domains],
         }
-        return hashlib.sha256(canonical(said)).hexdigest()
+        return digest(said)
 
     @property
     def num_documents(self) -> int:
@@ -125,25 +126,13 @@ def content_digest(dtype: str, tokens: int, token_digest: str, documents: int, s
     return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
 
 
-def canonical(value: object) -> bytes:
-    """JSON with sorted keys, no spaces, not ASCII-escaped, in UTF-8."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
-
-
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Write store.json, one domain and one table a line, by rename."""
     fields = manifest.model_dump(mode="json")
     fields["digest"] = manifest.digest
-    fields["sha256"] = hashlib.sha256(canonical(fields)).hexdigest()
-    lines = []
-    for key, value in fields.items():
-        if key in ("tables", "domains"):
-            rows = ",\n".join("    " + json.dumps(row, ensure_ascii=False) for row in value)
-            lines.append(f'  "{key}": [\n{rows}\n  ]')
-        else:
-            lines.append(f'  "{key}": {json.dumps(value, ensure_ascii=False)}')
+    fields["sha256"] = digest(fields)
     unfinished = folder / (MANIFEST + ".new")
-    unfinished.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    unfinished.write_text(by_line(fields), encoding="utf-8")
     unfinished.rename(folder / MANIFEST)
 
 
@@ -164,7 +153,7 @@ def read_manifest(folder: Path) -> Manifest:
         raise StoreError(
             f"is of format {fields.get('format')!r}", code="store-format", place=place, hint=f"this reads {FORMAT}"
         )
-    found = hashlib.sha256(canonical(fields)).hexdigest()
+    found = digest(fields)
     if own != found:
         raise StoreError(
             f"says its SHA-256 is {own}, and it is {found}",
@@ -172,16 +161,16 @@ def read_manifest(folder: Path) -> Manifest:
             place=place,
             hint="it was changed after it was written",
         )
-    digest = fields.pop("digest", None)
+    said = fields.pop("digest", None)
     try:
         manifest = Manifest.model_validate_json(json.dumps(fields))
     except ValidationError as error:
         first = error.errors()[0]
         at = ".".join(str(part) for part in first["loc"])
         raise StoreError(f"{at}: {first['msg']}", code="store-damaged", place=place) from error
-    if manifest.digest != digest:
+    if manifest.digest != said:
         raise StoreError(
-            f"says the store's digest is {digest}, and it is {manifest.digest}", code="store-damaged", place=place
+            f"says the store's digest is {said}, and it is {manifest.digest}", code="store-damaged", place=place
         )
     for domain in manifest.domains:
         _check_sums(domain, manifest.file_tokens, place)

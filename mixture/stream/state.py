@@ -3,14 +3,13 @@ from it."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from mixture.errors import StreamError
+from mixture.json_text import digest
 from mixture.schedule import Schedule
 from mixture.store import Store
 
@@ -88,8 +87,7 @@ def content_digest(schedule: Schedule, store: Store, step: int) -> str:
 
 def digest_of(contents: Mapping[str, str]) -> str:
     """`tokens:` and the SHA-256 of content digests by domain."""
-    text = json.dumps([*contents.items()], separators=(",", ":"), ensure_ascii=False)
-    return "tokens:" + hashlib.sha256(text.encode()).hexdigest()
+    return "tokens:" + digest([*contents.items()])
 
 
 def check_history(schedule: Schedule, state: StreamState) -> None:
@@ -108,8 +106,8 @@ def check_history(schedule: Schedule, state: StreamState) -> None:
     if schedule.history(state.step) == state.history:
         return
     agreed, parted = 0, state.step
-    for step, digest in [*sorted(state.boundaries), [state.step, state.history]]:
-        if step <= schedule.steps and schedule.history(step) == digest:
+    for step, history in [*sorted(state.boundaries), [state.step, state.history]]:
+        if step <= schedule.steps and schedule.history(step) == history:
             agreed = step
         else:
             parted = step

@@ -1,6 +1,5 @@
 """A store that is not whole is refused, naming the file and what was compared."""
 
-import hashlib
 import json
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,10 +10,11 @@ from store.makers import MakeStore
 from store.test_documents import bare_store
 
 from mixture.errors import MixtureError, StoreError
+from mixture.json_text import digest
 from mixture.schedule import Domain
 from mixture.store import Store, Verify, disagreements, open_store, verify_store
 from mixture.store.files import DATA_START
-from mixture.store.manifest import canonical, read_manifest
+from mixture.store.manifest import read_manifest
 
 
 @pytest.fixture
@@ -114,7 +114,7 @@ def rewrite(store: Store, **changes: object) -> None:
     path = store.path / "store.json"
     fields = json.loads(path.read_text()) | changes
     fields.pop("sha256")
-    path.write_text(json.dumps(fields | {"sha256": hashlib.sha256(canonical(fields)).hexdigest()}))
+    path.write_text(json.dumps(fields | {"sha256": digest(fields)}))
 
 
 def test_another_format_is_refused_with_the_one_that_is_read(store: Store):

@@ -1,0 +1,35 @@
+"""The two ways in which this library writes JSON: canonical, to make digests of, and by line, for a review to read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+
+
+def canonical(value: object) -> bytes:
+    """One spelling of a value, the same on every machine: UTF-8, sorted keys, no spaces, no escapes but needed ones.
+
+    Raises ValueError where a text holds half a character of UTF-16, which UTF-8 can not.
+    """
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def digest(value: object) -> str:
+    """SHA-256 of a value's canonical JSON, in lower-case hex."""
+    return hashlib.sha256(canonical(value)).hexdigest()
+
+
+def by_line(fields: Mapping[str, object]) -> str:
+    """An object with a field a line, and of a field that is a list, an element a line."""
+    lines = []
+    for name, value in fields.items():
+        text = _plain(value)
+        if isinstance(value, list) and value:
+            text = "[\n" + ",\n".join("    " + _plain(element) for element in value) + "\n  ]"
+        lines.append(f"  {_plain(name)}: {text}")
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _plain(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
