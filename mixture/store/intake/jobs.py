@@ -63,18 +63,19 @@ class ReadJob:
                 dropped.update(batch.dropped)
                 seen |= batch.seen
                 rows += len(batch.documents) + len(batch.dropped)
-                encoded = tokenizer.encode([document.text for document in batch.documents], dtype)
-                for document, tokens in zip(batch.documents, encoded, strict=True):
+                encoded = tokenizer.encode([document.text for document in batch.documents])
+                for document, ids in zip(batch.documents, encoded, strict=True):
                     identity, key = keys.of(document.id, document.text.encode())
-                    _check(tokens, identity, tokenizer, piece)
-                    writer.add(key, identity, document.attributes, tokens)
+                    _check(ids, identity, tokenizer, piece)
+                    writer.add(key, identity, document.attributes, ids.astype(dtype, copy=False))
                 advance(self.domain, batch.size)
         writer.flush()
         return ReadResult(self.domain, tuple(writer.runs), dropped, frozenset(seen), rows)
 
 
-def _check(tokens: np.ndarray, identity: str, tokenizer: Tokenizer, piece: Piece) -> None:
-    largest = int(tokens.max())
+def _check(ids: np.ndarray, identity: str, tokenizer: Tokenizer, piece: Piece) -> None:
+    """Refuse ids beyond the vocabulary, before a narrower type makes other ids of them."""
+    largest = int(ids.max())
     if largest >= tokenizer.record.vocabulary:
         raise IngestError(
             f"document {quote(identity)}: id {largest:,} is outside of the vocabulary of "

@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,8 +40,8 @@ class Tokenizer(Protocol):
     def record(self) -> TokenizerRecord: ...
     @property
     def end_of_document(self) -> int: ...
-    def encode(self, texts: Sequence[str], dtype: np.dtype[Any]) -> list[NDArray[np.unsignedinteger]]:
-        """The ids of each text, end-of-document last."""
+    def encode(self, texts: Sequence[str]) -> list[NDArray[np.unsignedinteger]]:
+        """The ids of each text, end-of-document last, as the tokenizer gives them: in a type that holds them all."""
         ...
 
 
@@ -87,11 +87,11 @@ class ByteTokenizer:
     end_of_document = 256
     record = TokenizerRecord(name=BYTES, digest=hashlib.sha256(_BYTE_RULE.encode()).hexdigest(), vocabulary=257)
 
-    def encode(self, texts: Sequence[str], dtype: np.dtype[Any]) -> list[NDArray[np.unsignedinteger]]:
-        """The ids of each text, views of one array."""
+    def encode(self, texts: Sequence[str]) -> list[NDArray[np.unsignedinteger]]:
+        """The ids of each text, uint16, views of one array."""
         data = [text.encode() for text in texts]
         ends = np.cumsum([len(part) + 1 for part in data], dtype=np.int64)
-        ids = np.frombuffer(b"\0".join([*data, b""]), np.uint8).astype(dtype)
+        ids = np.frombuffer(b"\0".join([*data, b""]), np.uint8).astype(np.uint16)
         ids[ends - 1] = self.end_of_document
         return np.split(ids, ends[:-1]) if data else []
 
@@ -136,10 +136,10 @@ class JsonTokenizer:
         at = next((i for i in range(len(marked)) if marked[i : i + len(plain)] == plain), 0) if plain else 0
         return list(marked[:at])
 
-    def encode(self, texts: Sequence[str], dtype: np.dtype[Any]) -> list[NDArray[np.unsignedinteger]]:
-        """The ids of each text, end-of-document last."""
+    def encode(self, texts: Sequence[str]) -> list[NDArray[np.unsignedinteger]]:
+        """The ids of each text, uint32, end-of-document last."""
         encodings = self._library.encode_batch_fast(list(texts), add_special_tokens=False)
-        return [np.array([*self._before, *e.ids, self.end_of_document], np.int64).astype(dtype) for e in encodings]
+        return [np.array([*self._before, *e.ids, self.end_of_document], np.uint32) for e in encodings]
 
 
 def _end_of_document(vocabulary: dict[str, int], choice: TokenizerChoice) -> int:

@@ -96,6 +96,21 @@ def test_large_ids_round_trip_in_the_smallest_type(tmp_path: Path, sources: Writ
     assert tokens_of(store, "0") == [151_935, 1, 0]
 
 
+@pytest.mark.parametrize("outside", [5, 65_536, 65_537])
+def test_an_id_that_the_vocabulary_does_not_have_is_an_error_with_the_document_s_id(
+    tmp_path: Path, sources: WriteSources, outside: int
+):
+    path = make_tokenizer(tmp_path / "t.json", special=["<eos>"])
+    tokenizer = Tokenizer.from_file(str(path))
+    tokenizer.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", outside)])
+    tokenizer.save(str(path))
+    with pytest.raises(IngestError, match=rf"document '0': id {outside:,} is outside of the vocabulary of 5") as caught:
+        store_of(tmp_path, sources, path, ["one"])
+    assert caught.value.code == "id-outside-vocabulary"
+    assert caught.value.facts == {"document": "0"}
+    assert not (tmp_path / "store").exists()
+
+
 @pytest.mark.parametrize(("words", "dtype"), [(65_534, "uint16"), (65_535, "uint32")])
 def test_sixteen_bits_hold_just_as_many_ids_as_they_do(tmp_path: Path, sources: WriteSources, words: int, dtype: str):
     path = make_tokenizer(tmp_path / "t.json", special=["<eos>"], words=words)
