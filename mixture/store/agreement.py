@@ -16,13 +16,23 @@ if TYPE_CHECKING:
 
 
 def disagreements(store: Store, lock: Lock) -> list[StoreError]:
-    """Where the store is not the lock's: domains it lacks, other numbers of tokens, other content digests.
+    """Where the store is not the lock's: another tokenizer, domains it lacks, other numbers of tokens, other content.
 
     Domains that the lock does not name are no matter, nor is content for which the lock keeps no digest.
-    Codes: `domain-unknown`, `tokens-differ`, `content-differs`.
+    Codes: `tokenizer-differs`; with the domain among the facts `domain-unknown`, `tokens-differ`, `content-differs`.
     """
     found: list[StoreError] = []
     place = Place(file=str(store.path))
+    if lock.tokenizer is not None and store.tokenizer != lock.tokenizer:
+        found.append(
+            StoreError(
+                f"the store was made with the tokenizer '{store.tokenizer}', and the lock says '{lock.tokenizer}'",
+                code="tokenizer-differs",
+                place=place,
+                found=store.tokenizer,
+                expected=lock.tokenizer,
+            )
+        )
     for domain in lock.data.domains:
         held = store.domains.get(domain.name)
         if held is None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError
 
 from mixture.errors import StreamError
 from mixture.json_text import digest
@@ -16,6 +16,7 @@ from mixture.store import Store
 _Step = Annotated[int, Field(ge=0)]
 _Hex = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 _Content = Annotated[str, Field(pattern="^tokens:[0-9a-f]{64}$")]
+_Boundary = Annotated[tuple[_Step, _Hex], Strict(False)]  # JSON has no tuples: a list of two
 
 
 class _Model(BaseModel):
@@ -23,7 +24,10 @@ class _Model(BaseModel):
 
 
 class AcceptedContent(_Model):
-    """From `step` on a run was continued on other content than it began with, for a reason."""
+    """From `step` on a run was continued on other content than it began with, for a reason.
+
+    content: the digest of what was expected: of the lock's domains, or of what a state had read
+    """
 
     step: _Step
     content: _Content
@@ -43,7 +47,7 @@ class StreamState(_Model):
     step: _Step
     history: _Hex
     content: _Content
-    boundaries: list[Annotated[list[Any], Field(min_length=2, max_length=2)]]
+    boundaries: list[_Boundary]
     accepted: list[AcceptedContent] = []
 
     def as_dict(self) -> dict[str, Any]:
@@ -54,23 +58,17 @@ class StreamState(_Model):
 def read_state(state: Mapping[str, Any]) -> StreamState:
     """Check a saved state's form. Raises StreamError, `state-invalid`."""
     try:
-        read = StreamState.model_validate(dict(state))
-        for boundary in read.boundaries:
-            if not (type(boundary[0]) is int and isinstance(boundary[1], str)):
-                raise TypeError(f"boundaries: {boundary!r} is not a step and a digest")
+        return StreamState.model_validate(dict(state) if isinstance(state, Mapping) else state)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise StreamError(f"this is no stream's state: {where}: {first['msg']}", code="state-invalid") from error
-    except (TypeError, ValueError) as error:
-        raise StreamError(f"this is no stream's state: {error}", code="state-invalid") from error
-    return read
+        where = "".join(f"{part}: " for part in first["loc"])
+        raise StreamError(f"this is no stream's state: {where}{first['msg']}", code="state-invalid") from error
 
 
-def boundaries(schedule: Schedule, step: int) -> list[list[Any]]:
+def boundaries(schedule: Schedule, step: int) -> list[tuple[int, str]]:
     """(step, history) at the starts of the segments and batches that begin before a step."""
     starts = {s.first_step for s in schedule.data.segments} | {b.first_step for b in schedule.data.batches}
-    return [[start, schedule.history(start)] for start in sorted(starts) if start < step]
+    return [(start, schedule.history(start)) for start in sorted(starts) if start < step]
 
 
 def content_digest(schedule: Schedule, store: Store, step: int) -> str:
@@ -106,7 +104,7 @@ def check_history(schedule: Schedule, state: StreamState) -> None:
     if schedule.history(state.step) == state.history:
         return
     agreed, parted = 0, state.step
-    for step, history in [*sorted(state.boundaries), [state.step, state.history]]:
+    for step, history in [*sorted(state.boundaries), (state.step, state.history)]:
         if step <= schedule.steps and schedule.history(step) == history:
             agreed = step
         else:

@@ -140,6 +140,12 @@ class Stream:
                     expected=saved.content,
                 )
             accepted.append(AcceptedContent(step=saved.step, content=saved.content, reason=self._accept_content))
+        else:
+            # What was accepted on opening stands, though the domains that differ may not have been read yet.
+            known = {kept.content for kept in accepted}
+            accepted += [
+                own.model_copy(update={"step": saved.step}) for own in self._accepted if own.content not in known
+            ]
         self._accepted = accepted
         self.step = saved.step
 
@@ -204,7 +210,6 @@ def open_stream(
     """
     lock = lock if isinstance(lock, Lock) else read_lock(lock)
     store = store if isinstance(store, Store) else open_store(store)
-    check_tokenizer(lock, store)
     wrong = [error for error in _wrong(store, lock) if not (accept_content and error.code == "content-differs")]
     if wrong:
         first, more = wrong[0], len(wrong) - 1
@@ -229,21 +234,10 @@ def open_stream(
 
 
 def _wrong(store: Store, lock: Lock) -> list[StoreError]:
-    """Where the store is not the lock's, in domains that some segment draws from."""
-    drawn = {name for name, *weights in zip(lock.schedule().names, *_weights(lock), strict=True) if any(weights)}
-    return [error for error in disagreements(store, lock) if error.facts["domain"] in drawn]
+    """Where the store is not the lock's, but for domains that no segment draws from."""
+    idle = {name for name, *weights in zip(lock.schedule().names, *_weights(lock), strict=True) if not any(weights)}
+    return [error for error in disagreements(store, lock) if error.facts.get("domain") not in idle]
 
 
 def _weights(lock: Lock) -> list[tuple[int, ...]]:
     return [segment.weights for segment in lock.data.segments]
-
-
-def check_tokenizer(lock: Lock, store: Store) -> None:
-    """Raise StoreError, `tokenizer-differs`, where the store was made with another tokenizer than the lock says."""
-    if lock.tokenizer is not None and store.tokenizer != lock.tokenizer:
-        raise StoreError(
-            f"the store was made with the tokenizer '{store.tokenizer}', the lock says '{lock.tokenizer}'",
-            code="tokenizer-differs",
-            found=store.tokenizer,
-            expected=lock.tokenizer,
-        )

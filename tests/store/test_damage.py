@@ -1,17 +1,19 @@
 """A store that is not whole is refused, naming the file and what was compared."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from store.makers import MakeStore
 from store.test_documents import bare_store
 
-from mixture.errors import MixtureError, StoreError
+from mixture.errors import StoreError
 from mixture.json_text import digest
+from mixture.plan import Lock, make_lock, make_plan
 from mixture.schedule import Domain
+from mixture.spec import load_spec
 from mixture.store import Store, Verify, disagreements, open_store, verify_store
 from mixture.store.files import DATA_START
 from mixture.store.manifest import read_manifest
@@ -177,22 +179,31 @@ def write_tokens(path: Path, tokens: list[int]) -> None:
         file.write(np.array(tokens, np.uint32).tobytes())
 
 
-def lock(store: Store, **tokens: int) -> SimpleNamespace:
-    """The fields of a lock that say what it was made for."""
+@pytest.fixture
+def lock(store: Store, tmp_path: Path) -> Lock:
+    """A lock made from the store."""
+    spec = tmp_path / "mixture.yaml"
+    spec.write_text(
+        f"mixture: m\ncatalog: {store.path}\nsequence_length: 4\nbatch: 1 sequences\nbudget: 3 steps\n"
+        "phases: [{phase: all, weights: uniform}]\n"
+    )
     content = {name: domain.content for name, domain in store.domains.items()}
-    domains = tuple(Domain(name, count) for name, count in tokens.items())
-    return SimpleNamespace(data=SimpleNamespace(domains=domains), content=content)
+    return make_lock(make_plan(load_spec(spec)), content=content)
 
 
-def test_a_lock_agrees_with_its_store_and_may_leave_domains_out(store: Store):
-    right = lock(store, web=store.domains["web"].tokens)
-    assert disagreements(store, right) == []
-    assert verify_store(store.path, lock=right) == []
+def test_a_lock_agrees_with_its_store_and_may_leave_domains_out(store: Store, lock: Lock):
+    assert verify_store(store.path, lock=lock) == []
+    code, _ = lock.data.domains
+    assert disagreements(store, replace(lock, data=replace(lock.data, domains=(code,)))) == []
 
 
-def test_a_lock_of_another_store_disagrees_by_name_and_figure(store: Store):
-    other = lock(store, web=store.domains["web"].tokens, code=5, cod=7)
-    other.content["web"] = "0" * 64
+def test_a_lock_of_another_store_disagrees_by_name_and_figure(store: Store, lock: Lock):
+    web = lock.data.domains[1]
+    other = replace(
+        lock,
+        data=replace(lock.data, domains=(web, Domain("code", 5), Domain("cod", 7))),
+        content=lock.content | {"web": "0" * 64},
+    )
     found = verify_store(store.path, lock=other)
     assert [(error.code, error.facts["domain"]) for error in found] == [
         ("content-differs", "web"),
@@ -201,7 +212,12 @@ def test_a_lock_of_another_store_disagrees_by_name_and_figure(store: Store):
     ]
     assert "24 tokens, and the lock says 5" in str(found[1])
     assert "did you mean 'code'" in str(found[2])
-    assert all(isinstance(error, MixtureError) for error in found)
+
+
+def test_a_lock_for_another_tokenizer_disagrees_with_both_names(store: Store, lock: Lock):
+    (error,) = verify_store(store.path, lock=replace(lock, tokenizer="llama"))
+    assert error.code == "tokenizer-differs"
+    assert "'bytes', and the lock says 'llama'" in str(error)
 
 
 def test_what_a_domain_holds_decides_its_content_digest_not_how_it_is_cut(make_store: MakeStore, tmp_path: Path):

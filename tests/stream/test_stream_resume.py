@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from stream_helpers import DOMAINS, make_store, rows_of
 
-from mixture.errors import StreamError
+from mixture.errors import StoreError, StreamError
 from mixture.store import Store
 from mixture.stream import open_stream
 
@@ -172,6 +172,34 @@ def test_the_same_documents_with_one_changed_do_not_go_on_unless_told_why(tmp_pa
     assert again.state_dict() == state
 
 
+def test_the_reason_for_other_content_is_kept_before_any_of_it_has_been_read(
+    tmp_path: Path, store: Store, make
+) -> None:
+    text = DOMAINS["web"]["web-3"]
+    changed = make_store(tmp_path / "changed", DOMAINS | {"web": DOMAINS["web"] | {"web-3": text.swapcase()}})
+    web_comes_later = """
+  - phase: first
+    until: step 17
+    weights: {code: 60%, notes: 40%}
+  - phase: second
+    weights: {code: 50%, web: 50%}
+"""
+    lock = make(web_comes_later)
+    with pytest.raises(StoreError) as caught:
+        open_stream(lock, changed)
+    assert (caught.value.code, caught.value.facts["domain"]) == ("content-differs", "web")
+    first = open_stream(lock, store)
+    for _ in range(5):
+        next(first)
+    state = first.state_dict()
+    for _ in range(3):  # however often it is resumed
+        told = open_stream(lock, changed, accept_content="one document was corrected")
+        told.load_state_dict(state)
+        next(told)
+        state = told.state_dict()
+        assert [(kept["step"], kept["reason"]) for kept in state["accepted"]] == [(5, "one document was corrected")]
+
+
 def test_a_world_size_that_does_not_divide_the_batch_is_refused_with_those_that_do(store: Store, make) -> None:
     with pytest.raises(StreamError, match="4 or 6") as caught:
         open_stream(make(), store, 0, 5)
@@ -192,6 +220,8 @@ def test_uneven_ranks_have_as_many_steps_and_together_exactly_the_sequences(stor
 @pytest.mark.parametrize(
     "state",
     [
+        None,
+        [],
         {},
         {"step": 3},
         {"step": -1, "history": "0" * 64, "content": "tokens:" + "0" * 64, "boundaries": []},
@@ -199,11 +229,14 @@ def test_uneven_ranks_have_as_many_steps_and_together_exactly_the_sequences(stor
         {"step": 1, "history": "x", "content": "tokens:" + "0" * 64, "boundaries": []},
         {"step": 1, "history": "0" * 64, "content": "0" * 64, "boundaries": []},
         {"step": 1, "history": "0" * 64, "content": "tokens:" + "0" * 64, "boundaries": [[1]]},
-        {"step": 1, "history": "0" * 64, "content": "tokens:" + "0" * 64, "boundaries": [["1", "a"]]},
+        {"step": 1, "history": "0" * 64, "content": "tokens:" + "0" * 64, "boundaries": [["1", "0" * 64]]},
+        {"step": 1, "history": "0" * 64, "content": "tokens:" + "0" * 64, "boundaries": [[-1, "0" * 64]]},
+        {"step": 1, "history": "0" * 64, "content": "tokens:" + "0" * 64, "boundaries": [[0, "a"]]},
+        {"step": 1, "history": "0" * 64, "content": "tokens:" + "0" * 64, "boundaries": {}},
         {"step": 1, "history": "0" * 64, "content": "tokens:" + "0" * 64, "boundaries": [], "rank": 3},
     ],
 )
-def test_what_is_no_state_is_refused_as_such(store: Store, make, state: dict) -> None:
+def test_what_is_no_state_is_refused_as_such(store: Store, make, state: object) -> None:
     with pytest.raises(StreamError) as caught:
         open_stream(make(), store).load_state_dict(state)
     assert caught.value.code == "state-invalid"
