@@ -11,6 +11,7 @@ from mixture.plan.figures import json_value
 from mixture.plan.findings import Finding
 from mixture.plan.plan import Plan
 from mixture.schedule import Schedule, ScheduleData
+from mixture.spec import FindingCode
 
 FORMAT = 1
 NUM_CHECKED = 8
@@ -86,7 +87,12 @@ def make_lock(plan: Plan, *, content: Mapping[str, str] | None = None) -> Lock:
         data=plan.data,
         phases=tuple(LockPhase(phase.name, phase.laid.first_step, phase.laid.steps) for phase in plan.phases),
         content={name: held for name, held in (content or {}).items() if name in names},
-        accepted=tuple(_accepted(finding) for finding in plan.findings if finding.accepted),
+        accepted=tuple(
+            # A batch that some number of ranks can not share is no part of the run, which is the same for every number.
+            _accepted(finding)
+            for finding in plan.findings
+            if finding.accepted and finding.code is not FindingCode.BATCH_NOT_DIVISIBLE
+        ),
         spec_digest=plan.spec_digest,
         catalog_digest=plan.catalog.digest,
         check=_look_up(plan.schedule),

@@ -106,6 +106,14 @@ def test_changes_that_leave_the_order_alone_are_changes_of_the_spec(write_spec, 
     assert changed(lock, spec).facts["field"] == "phases[0]"
 
 
+def test_the_number_of_ranks_that_was_asked_about_is_no_part_of_a_lock(write_spec):
+    spec = write_spec(*PHASES, catalog=CATALOG, accept="[batch-not-divisible]")
+    asked = make_plan(spec, world_size=5)
+    assert [finding.code for finding in asked.findings if finding.accepted] == ["batch-not-divisible"]
+    assert make_lock(asked) == make_lock(make_plan(spec))
+    check_lock(make_lock(asked), spec)
+
+
 def test_a_longer_run_is_another_lock(write_spec, lock):
     error = changed(lock, write_spec(*PHASES, catalog=CATALOG, max_epochs="2.5", budget="105 steps"))
     assert error.code == "spec-changed"
