@@ -10,7 +10,7 @@ from collections.abc import Mapping
 def canonical(value: object) -> bytes:
     """One spelling of a value, the same on every machine: UTF-8, sorted keys, no spaces, no escapes but needed ones.
 
-    Raises ValueError where a text holds half a character of UTF-16, which UTF-8 can not.
+    Raises UnicodeEncodeError where a text holds half a character of UTF-16, which UTF-8 can not.
     """
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 

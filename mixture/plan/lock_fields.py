@@ -5,15 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Never
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from mixture.errors import LockError, Place, ScheduleError
+from mixture.names import odd_character
 from mixture.plan.lock import Accepted, Checked, Lock, LockPhase
 from mixture.schedule import Batch, Domain, Schedule, ScheduleData, Segment
+from mixture.units import quote
+
+
+def _visible(name: str) -> str:
+    odd = odd_character(name)
+    if odd is not None:
+        raise ValueError(f"the character {quote(odd)} is not one that a name may have")
+    return name
+
 
 _Count = Annotated[int, Field(ge=0, lt=1 << 63)]
 _Positive = Annotated[int, Field(ge=1, lt=1 << 63)]
-_Name = Annotated[str, Field(min_length=1, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")]
+_Name = Annotated[str, Field(min_length=1), AfterValidator(_visible)]
 _Hex = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 

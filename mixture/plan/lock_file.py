@@ -31,7 +31,10 @@ def read_lock(path: str | os.PathLike[str]) -> Lock:
         refuse(path, f"this is no lock of format {FORMAT}: `format` is {found!r}", code="lock-format", key="format")
     file = validated(value, path)
     del value["digest"]
-    found = digest(value)
+    try:
+        found = digest(value)
+    except UnicodeEncodeError:
+        refuse(path, "a text in it holds half a character of UTF-16: the file is no lock", code="lock-not-json")
     if found != file.digest:
         refuse(
             path,

@@ -153,7 +153,10 @@ def read_manifest(folder: Path) -> Manifest:
         raise StoreError(
             f"is of format {fields.get('format')!r}", code="store-format", place=place, hint=f"this reads {FORMAT}"
         )
-    found = digest(fields)
+    try:
+        found = digest(fields)
+    except UnicodeEncodeError as error:
+        raise StoreError("holds half a character of UTF-16", code="store-damaged", place=place) from error
     if own != found:
         raise StoreError(
             f"says its SHA-256 is {own}, and it is {found}",

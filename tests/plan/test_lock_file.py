@@ -201,6 +201,7 @@ def _split_batch(value):
         (lambda value: value["domains"][0].update(tokens=0), "lock-not-canonical"),
         (lambda value: value["domains"][1].update(name="code"), "lock-not-canonical"),
         (lambda value: value["domains"][1].update(name="a\u001fb"), "lock-field"),
+        (lambda value: value["domains"][1].update(name="a\u2028b"), "lock-field"),
         (lambda value: value["phases"][1].update(first_step=51), "lock-not-canonical"),
         (lambda value: value["phases"][1].update(name="one"), "lock-not-canonical"),
         (lambda value: value["phases"].pop(), "lock-not-canonical"),
@@ -214,9 +215,20 @@ def test_a_lock_with_a_right_digest_that_is_not_canonical_or_not_its_own_order_i
     assert refused(path).code == code
 
 
-def test_a_lone_surrogate_in_a_name_is_refused(path):
-    path.write_text(path.read_text().replace('"name": "web"', '"name": "\\ud800"'))
-    assert refused(path).code in ("lock-field", "lock-not-json")
+@pytest.mark.parametrize(
+    ("old", "new", "code"),
+    [
+        ('"name": "web"', '"name": "\\ud800"', "lock-field"),
+        (f'"content": "{"a" * 64}"', '"content": "\\udfff"', "lock-not-json"),
+        ('"facts": {', '"facts": {"\\ud800": 1, ', "lock-not-json"),
+        ('"facts": {', '"facts": {"note": "\\ud800", ', "lock-not-json"),
+    ],
+)
+def test_half_a_character_is_refused_wherever_it_stands(path, old, new, code):
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+    assert refused(path).code == code
 
 
 def test_missing_files_and_folders_are_refused(tmp_path):

@@ -94,7 +94,17 @@ def test_tokens_changed_in_place_are_refused_by_the_full_check_and_by_name(store
 
 @pytest.mark.parametrize(
     "data",
-    [b"", b"{}", b"[]", b"null", b"\xff\xfe\0", b'{"format": "mixture-store/1"', b"[" * 100_000, b'{"sha256": 1}'],
+    [
+        b"",
+        b"{}",
+        b"[]",
+        b"null",
+        b"\xff\xfe\0",
+        b'{"format": "mixture-store/1"',
+        b"[" * 100_000,
+        b'{"sha256": 1}',
+        b'{"format": "mixture-store/1", "sha256": 1, "x": "\\ud800"}',
+    ],
 )
 def test_a_description_that_is_none_is_refused(store: Store, data: bytes):
     (store.path / "store.json").write_bytes(data)
