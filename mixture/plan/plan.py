@@ -57,6 +57,10 @@ class PlannedDomain:
         """How often the domain is read."""
         return Fraction(self.tokens_drawn, self.tokens) if self.tokens else None
 
+    def left_over(self, sequence_length: int) -> int:
+        """Tokens behind the last whole sequence of this length: no epoch reads them."""
+        return self.tokens % sequence_length
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:

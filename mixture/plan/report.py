@@ -74,6 +74,7 @@ def _shares(plan: Plan, phase: PlannedPhase) -> Iterator[Json]:
             "weight": json_value(share),
             "sequences": sequences,
             "tokens": phase.tokens(d),
+            "tokens_left_over": domain.left_over(phase.laid.sequence_length),
         }
 
 

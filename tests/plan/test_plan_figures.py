@@ -32,6 +32,23 @@ def test_planned_equals_drawn_by_phase_and_domain(write_spec):
     assert plan.tokens == sum(drawn)
 
 
+def test_tokens_behind_the_last_whole_sequence_are_stated_and_read_by_no_epoch(write_spec):
+    spec = write_spec(
+        "{phase: short, steps: 9, weights: {code: 1}}",
+        "{phase: long, sequence_length: 32, weights: {code: 1}}",
+        catalog="domain,tokens\ncode,1023\n",
+        batch="63 sequences",
+        budget="10 steps",
+    )
+    plan = make_plan(spec)
+    stated = [phase["domains"][0]["tokens_left_over"] for phase in plan_json(plan)["phases"]]
+    assert stated == [1023 - 63 * 16, 1023 - 31 * 32] == [15, 31]
+    for phase, left_over in zip(plan.phases, stated, strict=True):
+        first, laid = plan.schedule.positions_before(phase.laid.first_step), phase.laid
+        rows = plan.schedule.rows(first, laid.sequences)
+        assert int((rows.first_token + rows.tokens).max()) == 1023 - left_over
+
+
 def test_a_tiny_share_is_drawn_as_often_as_it_says_over_billions_of_sequences(write_spec):
     spec = write_spec(
         "{phase: p, weights: {a: 0.5, b: 0.4999999904, c: 9.6e-9}}",
@@ -134,6 +151,7 @@ def test_the_plan_for_programs_holds_every_figure_exactly(write_spec):
     assert (phase["batch_sequences"], phase["batch_tokens"], phase["mix_steps"]) == (8, 128, 512)
     assert phase["domains"][0] == {
         "domain": "code", "weight": {"decimal": "1", "ratio": "1/1"}, "sequences": 800, "tokens": 12_800,
+        "tokens_left_over": 0,
     }  # fmt: skip
     assert row["domains"][0]["epochs"] == {"decimal": "0.0128", "ratio": "8/625"}
     assert row["domains"][0]["max_epochs"] == {"decimal": "1.5", "ratio": "3/2"}
