@@ -4,10 +4,8 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
-from store.makers import MakeStore
-from store.test_documents import bare_store
+from store.makers import MakeStore, bare_store, write_tokens
 
 from mixture.errors import StoreError
 from mixture.json_text import digest
@@ -169,24 +167,16 @@ def test_where_there_is_no_store_it_says_so(tmp_path: Path, kind: str):
 
 def test_verifying_finds_ids_outside_of_the_vocabulary_and_names_the_document(tmp_path: Path):
     folder = bare_store(tmp_path / "store", {"web": [4, 3]})
-    (path,) = (folder / "tokens").iterdir()
-    write_tokens(path, [1, 2, 3, 0, 5, 151_936, 0])
+    write_tokens(folder, [1, 2, 3, 0, 5, 151_936, 0])
     messages = [str(error) for error in verify_store(folder)]
     assert any("document 'web-1': token 5 is 151936, and the vocabulary has 151,936 ids" in text for text in messages)
 
 
 def test_verifying_finds_a_document_without_end_of_document(tmp_path: Path):
     folder = bare_store(tmp_path / "store", {"web": [4, 3]})
-    (path,) = (folder / "tokens").iterdir()
-    write_tokens(path, [1, 2, 3, 9, 5, 6, 0])
+    write_tokens(folder, [1, 2, 3, 9, 5, 6, 0])
     messages = [str(error) for error in verify_store(folder)]
     assert any("document 'web-0': its last token, 3, is not end-of-document" in text for text in messages)
-
-
-def write_tokens(path: Path, tokens: list[int]) -> None:
-    with path.open("r+b") as file:
-        file.seek(DATA_START)
-        file.write(np.array(tokens, np.uint32).tobytes())
 
 
 @pytest.fixture

@@ -3,17 +3,13 @@
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from store.makers import MakeStore, text_of
+from store.makers import MakeStore, bare_store, text_of, write_tokens
 
 from mixture.errors import StoreError
 from mixture.store import Store, open_store
-from mixture.store.files import DATA_START, file_bytes, write_hole
-from mixture.store.manifest import TOKEN_COLUMN, DomainRecord, TokenFile, TokenizerRecord
-from mixture.store.tables import document_schema, token_path, write_tables
 
 
 def test_the_documents_of_a_range_are_those_that_overlap_it(make_store: MakeStore):
@@ -85,40 +81,10 @@ def test_segments_of_rows_of_any_domains_are_those_of_the_documents(tmp_path_fac
         assert np.array_equal(np.repeat(spans.document[part], sizes), owners)
 
 
-def bare_store(folder: Path, lengths: dict[str, list[int]]) -> Path:
-    """A store of holes with documents of these lengths."""
-    dtype = np.dtype(np.uint32)
-    (folder / "tokens").mkdir(parents=True)
-    records, tables = [], []
-    for number, (name, sizes) in enumerate(lengths.items()):
-        total, path = sum(sizes), token_path(number, name, 0)
-        write_hole(folder / path, dtype, total, TOKEN_COLUMN)
-        file = TokenFile(file=path, bytes=file_bytes(dtype, total, TOKEN_COLUMN), sha256="0" * 64, tokens=total)
-        records.append(DomainRecord(name=name, tokens=total, documents=len(sizes), content="0" * 64, files=(file,)))
-        starts = np.cumsum(sizes) - sizes
-        columns = [[name] * len(sizes), [f"{name}-{i}" for i in range(len(sizes))], starts, sizes]
-        tables.append(pa.table([pa.array(column) for column in columns], schema=document_schema([])))
-    write_tables(
-        folder,
-        domains=records,
-        documents=tables,
-        attributes=[],
-        tokenizer=TokenizerRecord(name="t", digest="0" * 64, vocabulary=151_936),
-        dtype=dtype,
-        end_of_document=0,
-        seed=0,
-        file_tokens=2**50,
-    )
-    return folder
-
-
 def test_a_document_that_begins_past_four_billion_tokens_is_read_right(tmp_path: Path):
     start = 2**32 + 5
     folder = bare_store(tmp_path / "store", {"web": [start, 3, 1000]})
-    (path,) = (folder / "tokens").iterdir()
-    with path.open("r+b") as file:
-        file.seek(DATA_START + 4 * start)
-        file.write(np.array([151_935, 70_000, 7], np.uint32).tobytes())
+    write_tokens(folder, [151_935, 70_000, 7], first_token=start)
     store = open_store(folder)
     (row,) = store.document("web-1").to_pylist()
     assert row == {"domain": "web", "id": "web-1", "first_token": start, "tokens": 3}
