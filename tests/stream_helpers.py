@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
+from mixture.plan import Lock, make_lock, make_plan
+from mixture.spec import load_spec
 from mixture.store import Store, ingest, open_store
 from mixture.stream import Batch
 
@@ -34,6 +36,22 @@ def make_store(folder: Path, domains: dict[str, dict[str, str]]) -> Store:
     (folder / "sources.yaml").write_text(f"domains:\n{lines}\n", encoding="utf-8")
     ingest(folder / "sources.yaml", folder / "store", processes=1)
     return open_store(folder / "store")
+
+
+def lock_over(store: Store, folder: Path, phases: str, **keys: str) -> Lock:
+    """A lock of a spec over a store: YAML lines of phases, and keys such as batch="8 sequences"."""
+    folder.mkdir(exist_ok=True)
+    lines = [f"{key}: {value}" for key, value in ({"mixture": "m", "catalog": str(store.path)} | keys).items()]
+    spec = folder / "mixture.yaml"
+    spec.write_text("\n".join([*lines, "phases:", phases]), encoding="utf-8")
+    content = {name: domain.content for name, domain in store.domains.items()}
+    return make_lock(make_plan(load_spec(spec)), content=content)
+
+
+def bytes_of(batches: Iterable[Batch]) -> bytes:
+    """All that batches hold, as bytes, one after the other."""
+    columns = ("input_ids", "domain", "position", "epoch", "first_token")
+    return b"".join(getattr(batch, column).tobytes() for batch in batches for column in columns)
 
 
 def texts_of(name: str, documents: int, words: int) -> dict[str, str]:

@@ -6,10 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from stream_helpers import DOMAINS, make_store
+from stream_helpers import DOMAINS, lock_over, make_store
 
-from mixture.plan import Lock, make_lock, make_plan
-from mixture.spec import load_spec
+from mixture.plan import Lock
 from mixture.store import Store
 
 
@@ -18,17 +17,12 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
     return make_store(tmp_path_factory.mktemp("stream") / "made", DOMAINS)
 
 
-SPEC = """
-mixture: small
-catalog: {catalog}
-tokenizer: bytes
-sequence_length: 64
-batch: 24 sequences
-budget: {steps} steps
-shuffle: {{block: 256 tokens, window: 2 blocks}}
-phases:
-{phases}
-"""
+KEYS = {
+    "tokenizer": "bytes",
+    "sequence_length": "64",
+    "batch": "24 sequences",
+    "shuffle": "{block: 256 tokens, window: 2 blocks}",
+}
 TWO_PHASES = """
   - phase: first
     until: step 17
@@ -45,9 +39,6 @@ def make(tmp_path: Path, store: Store) -> MakeLock:
     """Locks of specs over the store: make(phases, steps=…)."""
 
     def of(phases: str = TWO_PHASES, *, steps: int = 40, over: Store = store) -> Lock:
-        spec = tmp_path / "mixture.yaml"
-        spec.write_text(SPEC.format(catalog=over.path, steps=steps, phases=phases), encoding="utf-8")
-        contents = {name: domain.content for name, domain in over.domains.items()}
-        return make_lock(make_plan(load_spec(spec)), content=contents)
+        return lock_over(over, tmp_path / "spec", phases, budget=f"{steps} steps", **KEYS)
 
     return of

@@ -97,7 +97,9 @@ def test_a_step_that_was_begun_and_not_finished_is_read_again_on_all_ranks(store
     resumed = [open_stream(lock, store, rank, 4) for rank in range(4)]
     for stream in resumed:
         stream.load_state_dict(saved)
-    assert {next(stream).step for stream in resumed} == {5}
+    batches = [next(stream) for stream in resumed]
+    assert {batch.step for batch in batches} == {5}
+    assert rows_of(batches) == rows_of([next(open_stream(lock, store, first_step=5))])
 
 
 def test_a_state_is_not_loaded_after_the_first_batch(store: Store, make) -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from stream_helpers import DOMAINS, make_store, rows_of
+from stream_helpers import DOMAINS, lock_over, make_store, rows_of
 
 from mixture.errors import StoreError, StreamError
+from mixture.plan import Lock
 from mixture.store import Store, open_store
 from mixture.stream import arrow_schema, open_stream, to_arrow
 
@@ -49,7 +51,7 @@ def test_documents_of_a_row_sum_to_its_length_and_none_is_empty(store: Store, ma
             assert ended.tolist() == (ends if ends[-1] in ended else ends[:-1])
 
 
-def test_thirteen_tokens_make_three_rows_of_four_and_with_the_next_token_rows_five_wide(tmp_path: Path, make) -> None:
+def test_thirteen_tokens_make_three_rows_of_four_and_with_the_next_token_rows_five_wide(tmp_path: Path) -> None:
     over = make_store(tmp_path / "thirteen", {"d": {"only": "abcdefghijkl"}})
     assert over.domains["d"].tokens == 13
     lock = _one_domain_lock(tmp_path, over)
@@ -66,17 +68,9 @@ def test_behind_the_very_last_token_of_a_domain_stands_the_end_of_a_document(tmp
     assert sorted(wide.values())[-1] == (*b"ijk", 256, 256)
 
 
-def _one_domain_lock(tmp_path: Path, over: Store):
-    from mixture.plan import make_lock, make_plan
-    from mixture.spec import load_spec
-
-    spec = tmp_path / "one.yaml"
-    spec.write_text(
-        f"mixture: one\ncatalog: {over.path}\nsequence_length: 4\nbatch: 1 sequences\nbudget: 3 steps\n"
-        "phases:\n  - {phase: all, weights: uniform}\n",
-        encoding="utf-8",
-    )
-    return make_lock(make_plan(load_spec(spec)))
+def _one_domain_lock(tmp_path: Path, over: Store) -> Lock:
+    phases = "  - {phase: all, weights: uniform}"
+    return lock_over(over, tmp_path / "spec", phases, sequence_length="4", batch="1 sequences", budget="3 steps")
 
 
 def test_batches_survive_the_way_through_arrow(store: Store, make) -> None:
@@ -112,8 +106,6 @@ def test_a_store_with_other_numbers_of_tokens_is_refused_with_both_figures(tmp_p
 
 
 def test_a_store_made_with_another_tokenizer_is_refused(store: Store, make) -> None:
-    from dataclasses import replace
-
     with pytest.raises(StoreError) as caught:
         open_stream(replace(make(), tokenizer="llama"), store)
     assert caught.value.code == "tokenizer-differs"
