@@ -30,6 +30,10 @@ __all__ = [
 ]  # fmt: skip
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def __getattr__(name: str) -> object:
     """Names are imported from their packages when they are first used, so that `import mixture` takes no time."""
     if name not in _HOME:

@@ -68,7 +68,8 @@ def parse_quantity(text: str, *, units: Sequence[Unit], bare: Unit | None = None
     written = _read(text, units)
     unit = written.unit or bare
     if unit is None:
-        _refuse("missing-unit", f"{quote(text)} names no unit", _right_units(units))
+        words = " or ".join(f"{text.strip()}%" if unit is Unit.PERCENT else f"{text.strip()} {unit}" for unit in units)
+        _refuse("missing-unit", f"{quote(text)} names no unit", f"write {words}")
     return Quantity(written.value, unit)
 
 

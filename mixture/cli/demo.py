@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import shlex
+import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mixture.cli.output import whole_file
+from mixture.cli.output import AsJson, print_json, whole_file
 from mixture.errors import MixtureError, Place
 
 if TYPE_CHECKING:
@@ -49,8 +51,21 @@ def demo(
         "demo"
     ),
     processes: Annotated[int | None, typer.Option(min=1, metavar="N", help="Default: one a core.")] = None,
+    *,
+    as_json: AsJson = False,
 ) -> None:
     """Make a store of real text, plan and lock an 80/20 mixture of it, and show its first batches."""
+    if not as_json:
+        _run(out, processes)
+        return
+    with redirect_stdout(sys.stderr):
+        digest = _run(out, processes)
+    paths = {"store": out / "store", "spec": out / "mixture.yaml", "lock": out / "mixture.lock.json"}
+    print_json({name: str(path) for name, path in paths.items()} | {"digest": digest})
+
+
+def _run(out: Path, processes: int | None) -> str:
+    """The demo, told on standard output; gives the lock's digest."""
     from mixture.cli import plan as planning
     from mixture.cli.stream import show
     from mixture.plan import make_lock, make_plan, write_lock
@@ -61,10 +76,10 @@ def demo(
     spec_file, lock_file = out / "mixture.yaml", out / "mixture.lock.json"
     if not spec_file.exists():
         spec_file.write_text(SPEC.format(folder=out), encoding="utf-8")
-    _heading("3. The plan: 80% pretraining, 20% midtraining")
+    _heading("3. The plan")
     plan = make_plan(load_spec(spec_file))
     planning.show(plan, most=None)
-    lock = make_lock(plan)
+    lock = make_lock(plan, content={name: domain.content for name, domain in store.domains.items()})
     write_lock(lock, lock_file)
     _heading(f"4. The lock: {lock_file}, {lock_file.stat().st_size:,} bytes that fix all {plan.steps:,} steps")
     print(f"digest {lock.digest}")
@@ -80,6 +95,7 @@ def demo(
     print(
         f"  mixture stream {folder}/mixture.lock.json --store {folder}/store --first-step 450 --rank 1 --world-size 4"
     )
+    return lock.digest
 
 
 def _heading(text: str) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import secrets
+import shutil
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +17,6 @@ import typer
 from mixture.errors import MixtureError, Place
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.table import Table
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs, one object a line.")]
@@ -27,19 +28,23 @@ def print_json(value: object) -> None:
     sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
 
 
-def print_columns(names: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Aligned columns under their names, written as they come, for any number of rows."""
-    widths = [max(len(name), 12) for name in names]
-    print("  ".join(name.rjust(width) for name, width in zip(names, widths, strict=True)))
-    for row in rows:
-        print("  ".join(str(cell).rjust(width) for cell, width in zip(row, widths, strict=True)))
+def print_columns(names: Sequence[str], rows: Iterable[Sequence[object]], *, text: Mapping[str, int]) -> None:
+    """Aligned columns under their names, written as they come, for any number of rows.
+
+    text: the columns that hold text, and how wide they are; the others hold numbers
+    """
+    widths = [max(len(name), text.get(name, 12)) for name in names]
+    for row in chain([names], rows):
+        cells = (
+            str(cell).ljust(width) if name in text else str(cell).rjust(width)
+            for name, cell, width in zip(names, row, widths, strict=True)
+        )
+        print("  ".join(cells).rstrip())
 
 
-def console() -> Console:
-    """A console for tables: as wide as the terminal, or 120 columns where there is none."""
-    from rich.console import Console
-
-    return Console(width=None if sys.stdout.isatty() else 120, highlight=False, soft_wrap=False)
+def terminal_width() -> int | None:
+    """The columns of the terminal, or None where the output goes elsewhere and may be as wide as it is."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def table(title: str, *columns: str) -> Table:
@@ -49,9 +54,35 @@ def table(title: str, *columns: str) -> Table:
 
     made = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, title_style="bold")
     for column in columns:
-        is_text = column.startswith("<")
-        made.add_column(column.removeprefix("<"), justify="left" if is_text else "right", no_wrap=not is_text)
+        made.add_column(column.removeprefix("<"), justify="left" if column.startswith("<") else "right", no_wrap=True)
     return made
+
+
+def width_of(shown: Table) -> int:
+    """The columns that a table takes when nothing of it is cut."""
+    from rich.console import Console
+    from rich.measure import Measurement
+
+    wide = Console(width=10_000)
+    return Measurement.get(wide, wide.options, shown).maximum
+
+
+def print_table(shown: Table) -> None:
+    """Print a table whole: nothing is cut, and a terminal that is too narrow wraps its lines."""
+    from rich.console import Console
+
+    out = Console(width=max(width_of(shown), terminal_width() or 0) + 1, highlight=False)
+    with out.capture() as captured:
+        out.print(shown)
+    for line in captured.get().splitlines():
+        print(line.rstrip())
+
+
+def print_styled(text: str) -> None:
+    """Print a line of rich's markup, as long as it is."""
+    from rich.console import Console
+
+    Console(highlight=False, soft_wrap=True).print(text)
 
 
 @contextmanager

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mixture.cli.output import AsJson, console, print_json, table
+from mixture.cli.output import AsJson, print_json, print_styled, print_table, table, terminal_width, width_of
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from mixture.plan import Finding, Plan
-    from mixture.spec import Spec
 
 SHOWN_DOMAINS = 40
 
@@ -55,6 +56,9 @@ def lock(
         Path | None, typer.Option("-o", "--out", metavar="LOCK", help="Default: SPEC's name with .lock.json.")
     ] = None,
     world_size: WorldSize = None,
+    store: Annotated[
+        Path | None, typer.Option("--store", metavar="DIR", help="Also fix the text: its digests, by domain.")
+    ] = None,
     *,
     check: Annotated[
         bool, typer.Option("--check", help="Write nothing; exit 1 where spec and catalog no longer give LOCK.")
@@ -63,13 +67,14 @@ def lock(
 ) -> None:
     """Fix the whole run in a small file: the same lock is the same run, to the token, on every machine."""
     from mixture.plan import check_lock, finding_json, lock_text, make_lock, make_plan, read_lock, write_lock
+    from mixture.schedule import agreed_steps
     from mixture.spec import load_spec
 
     path = out or spec.with_suffix(".lock.json")
     loaded = load_spec(spec)
     if check:
         known = read_lock(path)
-        check_lock(known, loaded, content=_contents(loaded))
+        check_lock(known, loaded, content=_contents(store or loaded.catalog.path))
         report = {"lock": str(path), "digest": known.digest, "check": "same"}
         print_json(report) if as_json else print(f"{path}: is what the spec and its catalog give ({known.digest})")
         return
@@ -79,78 +84,98 @@ def lock(
             if finding.level.value != "note":
                 print(finding, file=sys.stderr)
     made.require()
-    fixed = make_lock(made, content=_contents(loaded))
-    is_same = path.is_file() and path.read_text(encoding="utf-8", errors="replace") == lock_text(fixed)
+    fixed = make_lock(made, content=_contents(store or loaded.catalog.path))
+    change = "written"
+    if path.exists():
+        old = read_lock(path)
+        same_until = agreed_steps(old.data, fixed.data)
+        change = f"replaces {old.digest}; both read the same before step {same_until:,}"
+    is_same = path.exists() and lock_text(old) == lock_text(fixed)
     if not is_same:
         write_lock(fixed, path)
     if as_json:
         findings = [finding_json(finding) for finding in made.findings]
         print_json({"lock": str(path), "digest": fixed.digest, "changed": not is_same, "findings": findings})
     else:
-        print(f"{path}: {'unchanged' if is_same else 'written'}, {made.steps:,} steps, {made.tokens:,} tokens")
-        print(f"digest {fixed.digest}")
+        print(f"{path}: {'unchanged' if is_same else change}")
+        print(f"digest {fixed.digest}, {made.steps:,} steps, {made.tokens:,} tokens")
+        if not fixed.content:
+            print("it fixes which tokens of a domain are read, and not the text: --store DIR adds the text's digests")
 
 
-def _contents(spec: Spec) -> Mapping[str, str] | None:
-    """Content digests by domain, where the catalog is a store's folder."""
-    if not spec.catalog.path.is_dir():
+def _contents(place: Path) -> Mapping[str, str] | None:
+    """Content digests by domain, where the place is a store's folder."""
+    if not place.is_dir():
         return None
     from mixture.store import open_store
 
-    return {name: domain.content for name, domain in open_store(spec.catalog.path).domains.items()}
+    return {name: domain.content for name, domain in open_store(place).domains.items()}
 
 
 def show(plan: Plan, *, most: int | None) -> None:
     """Print a plan as tables; of its domains the `most` that are read most, or all."""
-    from mixture.units import format_count
+    from rich.markup import escape
 
-    out = console()
-    out.print(
-        f"[bold]{plan.spec.mixture}[/bold]: {plan.steps:,} steps, {plan.sequences:,} sequences, "
-        f"{format_count(plan.tokens)} tokens · tokenizer {plan.tokenizer or 'not said'} · "
-        f"blocks of {plan.data.block_tokens:,} tokens, windows of {plan.data.window_blocks:,} blocks\n"
+    data = plan.data
+    print_styled(
+        f"[bold]{escape(plan.spec.mixture)}[/bold]: {plan.steps:,} steps, {plan.sequences:,} sequences, "
+        f"{plan.tokens:,} tokens · tokenizer {escape(plan.tokenizer or 'not said')} · "
+        f"blocks of {data.block_tokens:,} tokens, windows of {data.window_blocks:,} blocks\n"
     )
-    phases = table(
-        "Phases", "<phase", "first step", "steps", "tokens", "share", "batch", "batch tokens", "length", "mix"
-    )
+    for made in (_phases, lambda plan, exact: _domains(plan, most, exact)):
+        whole, width = made(plan, True), terminal_width()
+        print_table(whole if width is None or width_of(whole) <= width else made(plan, False))
+    rest = sorted((domain.tokens_drawn for domain in plan.domains), reverse=True)[most:] if most else []
+    if rest:
+        print(f"… and {len(rest)} more domains with {sum(rest):,} tokens read; --all shows them\n")
+    refusing = len(plan.refusals)
+    print_styled(f"[bold]Findings[/bold]: {len(plan.findings)}, {refusing or 'none'} of them refuse a lock")
+    for finding in plan.findings:
+        print_styled(_styled(finding))
+
+
+def _phases(plan: Plan, exact: bool) -> Table:
+    """Phases with all figures, or, for a narrow terminal, with short ones and no tokens of a batch."""
+    number = _number(exact)
+    columns = ["<phase", "first step", "steps", "tokens", "share", "batch", "batch tokens", "length", "mix"]
+    shown = table("Phases", *(column for column in columns if exact or column != "batch tokens"))
     for phase in plan.phases:
         laid = phase.laid
         share = _percent(laid.tokens, plan.tokens)
-        sizes = (laid.batch_sequences, laid.batch_tokens, laid.sequence_length, laid.mix_steps)
-        spans = (laid.first_step, laid.steps, laid.tokens)
-        phases.add_row(phase.name, *(f"{n:,}" for n in spans), share, *(f"{n:,}" for n in sizes))
-    out.print(phases)
-    _show_domains(plan, most)
-    errors = len(plan.refusals)
-    out.print(f"[bold]Findings[/bold]: {len(plan.findings)}, {errors} of them refuse a lock")
-    for finding in plan.findings:
-        out.print(_styled(finding), soft_wrap=True)
+        batch = (laid.batch_sequences, laid.batch_tokens) if exact else (laid.batch_sequences,)
+        spans, sizes = (laid.first_step, laid.steps, laid.tokens), (*batch, laid.sequence_length, laid.mix_steps)
+        shown.add_row(phase.name, *map(number, spans), share, *map(number, sizes))
+    return shown
 
 
-def _show_domains(plan: Plan, most: int | None) -> None:
+def _domains(plan: Plan, most: int | None, exact: bool) -> Table:
+    """Domains, the ones read most first; short figures and no `at most` for a narrow terminal."""
     from mixture.plan import decimal
 
-    out = console()
+    number, digits = _number(exact), 4 if exact else 3
+    limit = ["at most"] if exact else []
+    names = [phase.name for phase in plan.phases]
+    shown = table("Domains, weights are token shares", "<domain", "tokens", *names, "read", "epochs", *limit)
     order = sorted(range(len(plan.domains)), key=lambda d: (-plan.domains[d].tokens_drawn, d))
-    rest = [] if most is None else order[most:]
-    domains = table(
-        "Domains, weights are token shares", "<domain", "tokens", *(phase.name for phase in plan.phases),
-        "tokens read", "epochs", "at most",
-    )  # fmt: skip
-    for d in order[: len(order) - len(rest)]:
+    for d in order[:most]:
         domain = plan.domains[d]
-        domains.add_row(
+        cells = [
             domain.name,
-            f"{domain.tokens:,}",
-            *(f"{decimal(phase.shares[d] * 100, digits=4)}%" for phase in plan.phases),
-            f"{domain.tokens_drawn:,}",
-            "" if domain.epochs is None else decimal(domain.epochs, digits=4),
-            "" if domain.max_epochs is None else decimal(domain.max_epochs, digits=4),
-        )
-    out.print(domains)
-    if rest:
-        drawn = sum(plan.domains[d].tokens_drawn for d in rest)
-        out.print(f"… and {len(rest)} more domains with {drawn:,} tokens read; --all shows them\n")
+            number(domain.tokens),
+            *(f"{decimal(phase.shares[d] * 100, digits=digits)}%" for phase in plan.phases),
+            number(domain.tokens_drawn),
+            "" if domain.epochs is None else decimal(domain.epochs, digits=digits),
+        ]
+        if exact:
+            cells.append("" if domain.max_epochs is None else decimal(domain.max_epochs, digits=4))
+        shown.add_row(*cells)
+    return shown
+
+
+def _number(exact: bool) -> Callable[[int], str]:
+    from mixture.units import format_count, format_short
+
+    return format_count if exact else format_short
 
 
 def _percent(part: int, whole: int) -> str:

@@ -59,7 +59,11 @@ def positions(
         for row in rows:
             print_json(dict(zip(COLUMNS, row, strict=True)))
     else:
-        print_columns(COLUMNS, rows)
+        print_columns(COLUMNS, rows, text={"domain": _widest(schedule)})
+
+
+def _widest(schedule: Schedule) -> int:
+    return max(len(name) for name in schedule.names)
 
 
 def _rows(schedule: Schedule, rows: Rows) -> Iterator[tuple[object, ...]]:
@@ -101,7 +105,7 @@ def counts(lock: LockFile, step: Steps, *, as_json: AsJson = False) -> None:
             print_json(dict(zip(schedule.names, one, strict=True)))
     else:
         rows = zip(schedule.names, *found, strict=True)
-        print_columns(("domain", *(f"step {s}" for s in step)), rows)
+        print_columns(("domain", *(f"step {s}" for s in step)), rows, text={"domain": _widest(schedule)})
 
 
 def find(
@@ -120,8 +124,11 @@ def find(
     print_columns(
         ("position", "step", "slot"),
         ((p, s := schedule.step_of(p), p - schedule.positions_before(s)) for p in found),
+        text={},
     )
-    print(f"token {token} of '{domain}' is read {len(found)} times in this run")
+    print(f"token {token} of '{domain}' is read {len(found)} time{'' if len(found) == 1 else 's'} in this run")
+    if not found and schedule.counts(schedule.steps)[schedule.domain_index(domain)]:
+        print("  it lies where no whole sequence does, behind the last one, or its turn does not come")
 
 
 def handoffs(lock: LockFile, *, as_json: AsJson = False) -> None:
@@ -135,7 +142,7 @@ def handoffs(lock: LockFile, *, as_json: AsJson = False) -> None:
         print(f"step {handoff.first_step}: {sum(skipped.values()):,} tokens skipped")
         for name, tokens in skipped.items():
             if tokens:
-                print(f"  {name:<24}{tokens:>20,}")
+                print(f"  {name:<{_widest(schedule)}}  {tokens:>20,}")
 
 
 def history(lock: LockFile, step: Steps, *, as_json: AsJson = False) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mixture.cli.output import AsJson, console, print_json, table
+from mixture.cli.output import AsJson, print_json, print_table, table
 
 if TYPE_CHECKING:
     from mixture.store import IngestProgress, IngestReport
@@ -26,13 +26,24 @@ def register(app: typer.Typer) -> None:
 def ingest(
     sources: Annotated[Path, typer.Argument(metavar="SOURCES", help="A YAML file that says which files are a domain.")],
     out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="The store's folder; it must not be there.")],
-    tokenizer: Annotated[str, typer.Option(help="`bytes`, or the path of a tokenizer.json.")] = "bytes",
+    tokenizer: Annotated[
+        str, typer.Option(help="`bytes`, or the path of a tokenizer.json; it is named after its file or folder.")
+    ] = "bytes",
     processes: Annotated[int | None, typer.Option(min=1, metavar="N", help="Default: one a core.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Keys the order in which documents are stored.")] = 0,
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Make a token store from Parquet, JSON lines (plain, .gz, .zst), text and source files."""
+    """Make a token store from Parquet, JSON lines (plain, .gz, .zst), text and source files.
+
+    SOURCES says which files are a domain:
+
+        domains: {web: {files: [web/*.parquet], text: text, id: id}, notes: {files: [notes/**/*.txt]}}
+
+    `text`, `id` and `attributes: [url]` name columns or keys; without `id` a document's id is the hash of its text.
+    `format` is parquet, jsonl or text where the ending does not say so. Beside `domains` may stand `end_of_document`,
+    the tokenizer's token for it, `tokenizer_name`, and `dtype`, uint16 or uint32.
+    """
     from mixture.store import ingest as run
 
     with ingest_progress() as progress:
@@ -67,7 +78,6 @@ def ingest_progress() -> Iterator[Callable[[IngestProgress], None]]:
 
 def show_report(report: IngestReport) -> None:
     """Print what an ingest kept and left out."""
-    out = console()
     shown = table(
         f"{report.path}: {report.documents:,} documents, {report.tokens:,} tokens",
         "<domain", "files", "source bytes", "documents", "tokens", "<left out",
@@ -82,9 +92,9 @@ def show_report(report: IngestReport) -> None:
             f"{domain.tokens:,}",
             left_out,
         )
-    out.print(shown)
+    print_table(shown)
     files = ", ".join(f"{count:,} {reason.value}" for reason, count in report.skipped_files.items() if count)
-    out.print(f"digest {report.digest}" + (f" · files not read: {files}" if files else ""))
+    print(f"digest {report.digest}" + (f" · files not read: {files}" if files else ""))
 
 
 def _report_json(report: IngestReport) -> dict[str, object]:
@@ -141,4 +151,9 @@ def verify(
     if as_json:
         print_json({"store": str(store), "whole": True})
     else:
-        print(f"{store}: whole, every byte is what it was" + ("" if lock is None else f"; it is the store of {lock}"))
+        print(f"{store}: whole, every byte is what it was")
+        if known is not None:
+            same = (
+                "it is the text" if known.content else "it has the numbers of tokens; the lock says nothing of the text"
+            )
+            print(f"{lock}: {same}")

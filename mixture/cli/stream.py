@@ -12,13 +12,14 @@ import typer
 
 from mixture.cli.output import AsJson, LockFile, print_json, whole_file
 from mixture.cli.store import StoreFolder
+from mixture.errors import StreamError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from mixture.stream import Batch, Stream
 
-SNIPPET, NAME = 72, 44
+SNIPPET, NAME, SHOWN_ROWS = 72, 44, 8
 TO_STDOUT = Path("-")
 
 
@@ -36,7 +37,9 @@ def stream(
     steps: Annotated[int, typer.Option(min=1, metavar="N")] = 1,
     rank: Annotated[int, typer.Option(min=0, metavar="r")] = 0,
     world_size: Annotated[int, typer.Option(min=1, metavar="R")] = 1,
-    rows: Annotated[int, typer.Option(min=1, help="Rows of each step to show.")] = 8,
+    rows: Annotated[
+        int | None, typer.Option(min=1, help=f"Rows of each step to show. Default: {SHOWN_ROWS}; with --json all.")
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option("-o", "--out", metavar="FILE", help="Write an Arrow IPC stream; - is standard output."),
@@ -54,16 +57,19 @@ def stream(
     opened = open_stream(
         lock, store, rank, world_size, first_step, next_token=next_token, documents=out is None, uneven=uneven
     )
+    if first_step == opened.steps:
+        raise StreamError(f"the run ends at step {opened.steps}", code="step-out-of-range", hint="steps count from 0")
     batches = _first(opened, steps)
     if out is not None:
         _write_arrow(opened, batches, out)
+        print(f"{out}: steps {first_step} to {opened.step - 1} of rank {rank} of {world_size}", file=sys.stderr)
         return
     for batch in batches:
         if as_json:
-            for row in _rows(opened, batch, len(batch)):
+            for row in _rows(opened, batch, rows or len(batch)):
                 print_json(row)
         else:
-            show(opened, batch, rows)
+            show(opened, batch, rows or SHOWN_ROWS)
 
 
 def _first(opened: Stream, steps: int) -> Iterator[Batch]:
@@ -78,7 +84,12 @@ def _write_arrow(opened: Stream, batches: Iterator[Batch], out: Path) -> None:
     with _sink(out) as sink:
         import pyarrow as pa
 
-        with pa.ipc.new_stream(sink, arrow_schema(opened.store.dtype)) as writer:
+        metadata = {
+            "mixture.lock": opened.lock.digest,
+            "mixture.rank": str(opened.rank),
+            "mixture.world_size": str(opened.world_size),
+        }
+        with pa.ipc.new_stream(sink, arrow_schema(opened.store.dtype).with_metadata(metadata)) as writer:
             for batch in batches:
                 for record in to_arrow(batch, opened.domains):
                     writer.write_batch(record)
@@ -98,7 +109,8 @@ def _sink(out: Path) -> Iterator[pa.NativeFile]:
 
 def show(opened: Stream, batch: Batch, most: int) -> None:
     """Print the first rows of a batch: where each comes from, and how its documents begin."""
-    print(f"step {batch.step}: {len(batch)} rows of {batch.input_ids.shape[1]} tokens")
+    whose = f", rank {opened.rank} of {opened.world_size}" if opened.world_size > 1 else ""
+    print(f"step {batch.step}: {len(batch)} rows of {batch.input_ids.shape[1]} tokens{whose}")
     for row in _rows(opened, batch, most):
         print(f"  position {row['position']}  {row['domain']}  epoch {row['epoch']}  token {row['first_token']:,}")
         for document in row["documents"]:

@@ -9,10 +9,10 @@ from fractions import Fraction
 from mixture.catalog import Catalog, read_catalog
 from mixture.errors import LockError, SpecError
 from mixture.plan.figures import decimal
-from mixture.plan.lock import Lock, LockPhase
+from mixture.plan.lock import Lock
 from mixture.plan.plan import Plan, make_plan
 from mixture.plan.weights import drawable
-from mixture.schedule import ScheduleData
+from mixture.schedule import WHOLE, ScheduleData
 from mixture.spec import FindingCode, Spec
 from mixture.units import format_count
 
@@ -71,15 +71,26 @@ def check_lock(
     if lock.catalog_digest != catalog.digest:
         raise _catalog_changed(lock, spec, catalog, _with_epochs(lock, plan, _changes_of_tokens(lock, catalog)))
     _check_content(lock, spec, content or {})
-    for field, locked, now in _differences(lock, plan):
+    for what, path, locked, now in _differences(lock, plan):
         raise LockError(
-            f"the spec no longer gives this lock: {field} is {locked} in the lock, and now {now}",
+            f"the spec no longer gives this lock: {what} is {_shown(locked)} in the lock, and now {_shown(now)}",
+            code="spec-changed",
+            place=spec.place(path),
+            hint="lock again, or take the change back",
+            field=path,
+            locked=locked,
+            now=now,
+        )
+    if lock.spec_digest != plan.spec_digest:
+        raise LockError(
+            "the spec no longer gives this lock: it says something else than when the lock was made, which changes no"
+            " step and no weight, such as `max_epochs`",
             code="spec-changed",
             place=spec.place(""),
             hint="lock again, or take the change back",
-            field=field,
-            locked=locked,
-            now=now,
+            field="spec",
+            locked=lock.spec_digest,
+            now=plan.spec_digest,
         )
     return plan
 
@@ -145,35 +156,48 @@ def _check_content(lock: Lock, spec: Spec, content: Mapping[str, str]) -> None:
             )
 
 
-def _differences(lock: Lock, plan: Plan) -> Iterator[tuple[str, object, object]]:
-    """Fields that differ, in the order of a lock file: (path, in the lock, now)."""
-    phases = tuple(LockPhase(phase.name, phase.laid.first_step, phase.laid.steps) for phase in plan.phases)
+def _differences(lock: Lock, plan: Plan) -> Iterator[tuple[str, str, object, object]]:
+    """What differs, as a person would say it: (what, where it stands in the spec, in the lock, now)."""
+    yield from (found for found in _pairs(lock, plan) if found[2] != found[3])
+
+
+def _pairs(lock: Lock, plan: Plan) -> Iterator[tuple[str, str, object, object]]:
+    locked, now = lock.data, plan.data
+    yield "the mixture's name", "mixture", lock.mixture, plan.spec.mixture
+    yield "the tokenizer", "tokenizer", lock.tokenizer, plan.tokenizer
+    yield "the seed", "seed", locked.seed, now.seed
+    yield "the number of phases", "phases", len(lock.phases), len(plan.phases)
+    for i, (a, b) in enumerate(zip(lock.phases, plan.phases, strict=False)):
+        path = f"phases[{i}]"
+        yield f"the name of phase {i + 1}", path, a.name, b.name
+        yield f"the end of phase {a.name!r}, in steps,", path, a.first_step + a.steps, b.laid.end_step
+    for i, phase in enumerate(plan.phases):
+        path, first = f"phases[{i}]", phase.laid.first_step
+        batch = [held for held in locked.batches if held.first_step <= first][-1]
+        segment = [held for held in locked.segments if held.first_step <= first][-1]
+        laid = phase.laid
+        yield f"the batch of phase {phase.name!r}, in sequences,", path, batch.sequences, laid.batch_sequences
+        yield f"the number of steps mixed in phase {phase.name!r}", path, batch.mix_steps, laid.mix_steps
+        yield f"the sequence length of phase {phase.name!r}", path, segment.sequence_length, laid.sequence_length
+        weights = [held for held in now.segments if held.first_step <= first][-1].weights
+        for domain, weight, weight_now in zip(locked.domains, segment.weights, weights, strict=False):
+            what = f"the weight of {domain.name!r} in phase {phase.name!r}"
+            yield what, f"{path}.weights", Fraction(weight, WHOLE), Fraction(weight_now, WHOLE)
+    yield "the block, in tokens,", "shuffle", locked.block_tokens, now.block_tokens
+    yield "the window, in blocks,", "shuffle", locked.window_blocks, now.window_blocks
+    yield "the schedule", "", locked, now
     accepted = sorted({finding.code.value for finding in plan.findings if finding.accepted})
-    pairs: list[tuple[str, object, object]] = [
-        ("mixture", lock.mixture, plan.spec.mixture),
-        ("tokenizer", lock.tokenizer, plan.tokenizer),
-        *_data_fields(lock.data, plan.data),
-        *_one_by_one("phases", lock.phases, phases),
-        ("accepted", sorted({finding.code for finding in lock.accepted}), accepted),
-        ("spec", lock.spec_digest, plan.spec_digest),
-    ]
-    return ((path, locked, now) for path, locked, now in pairs if locked != now)
+    yield "the list of accepted findings", "accept", sorted({finding.code for finding in lock.accepted}), accepted
 
 
-def _data_fields(locked: ScheduleData, now: ScheduleData) -> Iterator[tuple[str, object, object]]:
-    for name in ("seed", "block_tokens", "window_blocks"):
-        yield name, getattr(locked, name), getattr(now, name)
-    yield from _one_by_one("batches", locked.batches, now.batches)
-    yield from _one_by_one("domains", locked.domains, now.domains)
-    yield "segments", len(locked.segments), len(now.segments)
-    for i, (a, b) in enumerate(zip(locked.segments, now.segments, strict=False)):
-        for name in ("first_step", "steps", "sequence_length", "skip"):
-            yield f"segments[{i}].{name}", getattr(a, name), getattr(b, name)
-        for domain, weight, weight_now in zip(locked.domains, a.weights, b.weights, strict=False):
-            yield f"segments[{i}].weights of {domain.name!r}", weight, weight_now
-
-
-def _one_by_one(name: str, locked: tuple[object, ...], now: tuple[object, ...]) -> Iterator[tuple[str, object, object]]:
-    yield name, len(locked), len(now)
-    for i, (a, b) in enumerate(zip(locked, now, strict=False)):
-        yield f"{name}[{i}]", a, b
+def _shown(value: object) -> str:
+    match value:
+        case Fraction():
+            return f"{decimal(value * 100)}%"
+        case int():
+            return format_count(value)
+        case list():
+            return ", ".join(value) or "empty"
+        case ScheduleData():
+            return "another one"
+    return repr(value)

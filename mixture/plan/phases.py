@@ -93,6 +93,7 @@ def lay_out(spec: Spec) -> tuple[PhaseSteps, ...]:
             f"the budget is {decimal(phases[-1].asked_end)} of a step: a run has at least one",
             code="run-too-short",
             place=spec.place("budget"),
+            hint=_steps_meant(spec, phases[-1].asked_end),
             steps=phases[-1].asked_end,
         )
     sequences = sum(phase.sequences for phase in phases)
@@ -105,6 +106,13 @@ def lay_out(spec: Spec) -> tuple[PhaseSteps, ...]:
             most=MAX_SEQUENCES,
         )
     return tuple(phases)
+
+
+def _steps_meant(spec: Spec, steps: Fraction) -> str | None:
+    """What to write where a budget of tokens comes to less than one step, as when steps were meant."""
+    if spec.budget.steps is not None or steps >= 1:
+        return None
+    return f"a bare budget counts tokens: did you mean `{spec.budget.tokens} steps`?"
 
 
 def round_half_up(x: Fraction) -> int:
@@ -197,7 +205,7 @@ def _check_order(spec: Spec, index: int, begin: _Mark, end: _Mark, whole: _Mark)
             f" nothing is left for phase {spec.phases[index + 1].phase!r}",
             code="phases-miss-budget",
             place=place,
-            hint="shorten the phases or raise the budget",
+            hint=_steps_meant(spec, whole.step) or "shorten the phases or raise the budget",
             budget=whole.step,
             phase=name,
             begins=begin.step,
@@ -215,7 +223,8 @@ def _check_filled(spec: Spec, index: int, end: _Mark, whole: _Mark) -> None:
         f" the budget at step {decimal(whole.step)} ({format_count(round_half_up(whole.tokens))} tokens)",
         code="phases-miss-budget",
         place=extent_place(spec, index),
-        hint=f"change a length, or leave out that of {name!r}: the last phase may be the rest",
+        hint=_steps_meant(spec, whole.step)
+        or f"change a length, or leave out that of {name!r}: the last phase may be the rest",
         phase=name,
         ends=end.step,
         budget=whole.step,

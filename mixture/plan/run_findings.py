@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from mixture.plan.figures import decimal
 from mixture.plan.findings import Finding, named
-from mixture.plan.phases import PhaseSteps, batch_place, extent_place
+from mixture.plan.phases import PhaseSteps, batch_place, extent_place, round_half_up
 from mixture.plan.weights import PhaseWeights
 from mixture.schedule import Schedule
 from mixture.spec import FindingCode, Spec
@@ -86,7 +86,7 @@ def scaled_weights(spec: Spec, phases: Sequence[PhaseSteps], weights: Sequence[P
                 facts |= {"tokens": tokens, "scale": scale}
                 message = (
                     f"token amounts in phase {phase.name!r} sum to {format_count(int(scaled.written))}, the phase reads"
-                    f" {decimal(tokens)} there: all are scaled by {decimal(scale)}"
+                    f" {format_count(round_half_up(tokens))} there: all are scaled by {decimal(scale)}"
                 )
                 if scale == 1:
                     continue

@@ -6,6 +6,15 @@ from mixture.json_text import digest
 from mixture.schedule.fields import Domain, ScheduleData
 
 
+def agreed_steps(a: ScheduleData, b: ScheduleData) -> int:
+    """The first step that two schedules do not read alike; the shorter one's steps where they do to its end."""
+    low, high = 0, min(a.steps, b.steps)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if history(a, middle) == history(b, middle) else (low, middle - 1)
+    return low
+
+
 def _domain(domain: Domain) -> dict[str, object]:
     known: dict[str, object] = {"name": domain.name, "tokens": domain.tokens}
     if domain.pool_tokens is not None:

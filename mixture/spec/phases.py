@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from functools import partial
 
@@ -14,6 +15,8 @@ from mixture.spec.nodes import Mapping, Node, Scalar
 from mixture.spec.values import read_count, read_number, read_text
 from mixture.spec.weights import read_weights
 from mixture.units import Unit, parse_count, quote
+
+_DECIMAL_LENGTH = re.compile(r"([0-9]{1,6})([KM])(?: tokens?)?")
 
 LARGEST_SIZE = 2**31 - 1
 """The largest sequence length, batch in sequences, and number of steps mixed together."""
@@ -40,7 +43,12 @@ def read_phases(node: Node) -> tuple[Phase, ...]:
 
 
 def read_sequence_length(node: Node) -> int:
-    """The tokens of a sequence."""
+    """The tokens of a sequence. A suffix is refused: 8K is 8,000 here, and whoever writes it means 8,192."""
+    if isinstance(node, Scalar) and (match := _DECIMAL_LENGTH.fullmatch(node.text)):
+        power = {"K": 1024, "M": 1024**2}[match[2]]
+        message = f"{quote(node.text)} would be decimal, {int(match[1]) * 1000 ** (1 + (match[2] == 'M')):,} tokens"
+        hint = f"write the number out: {int(match[1]) * power}"
+        refuse(node.place, message, code="length-with-suffix", hint=hint)
     return read_count(node, Unit.TOKENS, most=LARGEST_SIZE)
 
 

@@ -23,7 +23,21 @@ def read_rule(node: Node) -> GroupRule:
         )
     if isinstance(node, Scalar):
         return read_word(node, Rule, code="unknown-rule")
+    if _is_group(node):
+        message = "a group stands alone where a map of domains is right"
+        refuse(
+            node.place, message, code="group-not-in-list", hint="groups are a list: [{where: …, share: …, within: …}]"
+        )
     return _read_column(node) if _is_table(node) else _read_map(node)
+
+
+def _is_group(node: Mapping) -> bool:
+    """Whether a mapping has the keys of a group. Domains may be called so too, but then all have numbers."""
+    return any(
+        key.text in ("where", "replay", "within")
+        and not (isinstance(value, Scalar) and _NUMBER_LIKE.fullmatch(value.text))
+        for key, value in node.entries
+    )
 
 
 def _is_table(node: Mapping) -> bool:

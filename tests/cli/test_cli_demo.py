@@ -27,6 +27,7 @@ def test_the_demo_run_again_keeps_its_store_and_gives_the_same_lock(demo: tuple[
     digest = read_lock(folder / "demo" / "mixture.lock.json").digest
     again = run("demo", cwd=folder).stdout
     assert "is there already" in again
+    assert json.loads(run("demo", "--json", cwd=folder).stdout)["digest"] == digest
     assert digest in said
     assert digest in again
 
@@ -47,11 +48,28 @@ def test_ranks_written_as_arrow_hold_what_the_stream_reads(demo: tuple[Path, str
         run("stream", lock, "--store", store, "--first-step", 399, "--steps", 2, "--rank", rank, "--world-size", 4,
             "-o", out)  # fmt: skip
         read.append(pa.ipc.open_stream(out.read_bytes()).read_all())
-    table = pa.concat_tables(read).sort_by("position")
+    assert read[1].schema.metadata[b"mixture.rank"] == b"1"
+    table = pa.concat_tables([part.replace_schema_metadata() for part in read]).sort_by("position")
     stream = open_stream(lock, store, first_step=399)
     batches = [next(stream), next(stream)]
     assert table["position"].to_pylist() == [p for batch in batches for p in batch.position.tolist()]
     assert table["input_ids"].to_pylist() == [row.tolist() for batch in batches for row in batch.input_ids]
+
+
+def test_the_lock_of_the_demo_fixes_the_text_too(demo: tuple[Path, str], run, tmp_path: Path) -> None:
+    folder = demo[0] / "demo"
+    run("verify", "--store", folder / "store", folder / "mixture.lock.json")
+    run("ingest", folder / "sources.yaml", "-o", tmp_path / "other-seed", "--seed", 1)
+    for command in (("stream", folder / "mixture.lock.json", "--store", tmp_path / "other-seed"),
+                    ("verify", "--store", tmp_path / "other-seed", folder / "mixture.lock.json")):  # fmt: skip
+        assert "error[content-differs]" in run(*command, code=1).stderr
+
+
+def test_the_end_of_the_run_is_no_step(demo: tuple[Path, str], run) -> None:
+    folder = demo[0] / "demo"
+    arguments = ("stream", folder / "mixture.lock.json", "--store", folder / "store", "--first-step")
+    assert "error[step-out-of-range]" in run(*arguments, 500, code=1).stderr
+    assert "error[step-out-of-range]" in run(*arguments, 501, code=1).stderr
 
 
 def test_rows_are_shown_with_the_documents_they_come_from(demo: tuple[Path, str], run) -> None:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import subprocess
+import sys
 from pathlib import Path
 
 
@@ -43,6 +47,39 @@ def test_locking_again_changes_nothing_and_a_check_holds(small: Path, run) -> No
     assert "unchanged" in run("lock", small / "mixture.yaml").stdout
     assert (small / "mixture.lock.json").read_bytes() == before
     run("lock", small / "mixture.yaml", "--check")
+
+
+def test_a_lock_that_is_replaced_is_named_with_the_step_up_to_which_both_read_the_same(small: Path, run) -> None:
+    old = json.loads((small / "mixture.lock.json").read_bytes())["digest"]
+    edit(small / "mixture.yaml", "share: 80%", "share: 70%")
+    assert f"replaces {old}; both read the same before step 70" in run("lock", small / "mixture.yaml").stdout
+    (small / "mixture.lock.json").write_text("my notes", encoding="utf-8")
+    assert "error[lock-not-json]" in run("lock", small / "mixture.yaml", code=1).stderr
+    assert (small / "mixture.lock.json").read_text(encoding="utf-8") == "my notes"
+
+
+def test_names_are_never_cut_however_narrow_the_terminal(small: Path) -> None:
+    name = "a-domain-with-a-rather-long-name-for-any-table-of-this-width"
+    (small / "cells.csv").write_text(f"domain,tokens\n{name},200000\n", encoding="utf-8")
+    edit(small / "mixture.yaml", "{a: 50%, b: 30%, c: 20%}", "uniform")
+    edit(small / "mixture.yaml", "{a: 20%, b: 80%}", "uniform")
+    master, slave = pty.openpty()
+    command = [str(Path(sys.executable).with_name("mixture")), "plan", str(small / "mixture.yaml")]
+    environment = {"COLUMNS": "60", "TERM": "xterm", "PATH": "/usr/bin"}
+    process = subprocess.Popen(command, stdout=slave, stdin=subprocess.DEVNULL, env=environment)
+    os.close(slave)
+    shown = b""
+    while True:
+        try:
+            part = os.read(master, 65536)
+        except OSError:  # what a terminal says when nothing writes to it any more
+            break
+        if not part:
+            break
+        shown += part
+    assert process.wait(60) == 0
+    os.close(master)
+    assert name in shown.decode()
 
 
 def test_a_check_fails_with_both_figures_when_the_catalog_has_changed(small: Path, run) -> None:

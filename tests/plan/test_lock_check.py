@@ -52,8 +52,8 @@ def test_a_table_counts_as_the_weights_in_it(write_spec, tmp_path):
     assert before.digest == after.digest
     (tmp_path / "mix.csv").write_text("domain,share\nweb,0.6\ncode,0.4\n")
     error = changed(before, write_spec("{phase: p, weights: {table: mix.csv, column: share}}"))
-    assert (error.code, error.facts["field"]) == ("spec-changed", "segments[0].weights of 'code'")
-    assert (error.facts["locked"], error.facts["now"]) == (5 * 10**14, 4 * 10**14)
+    assert (error.code, error.facts["field"]) == ("spec-changed", "phases[0].weights")
+    assert "the weight of 'code' in phase 'p' is 50% in the lock, and now 40%" in error.message
 
 
 def test_a_smaller_catalog_is_refused_with_old_and_new_epochs_and_those_over_the_limit_flagged(write_spec, lock):
@@ -91,7 +91,7 @@ def test_another_attribute_is_another_catalog(write_spec, lock):
         ({"seed": "7"}, "seed", 0, 7),
         ({"mixture": "other"}, "mixture", "test", "other"),
         ({"tokenizer": "bytes"}, "tokenizer", None, "bytes"),
-        ({"shuffle": "{window: 5 blocks}"}, "window_blocks", 64, 5),
+        ({"shuffle": "{window: 5 blocks}"}, "shuffle", 64, 5),
     ],
 )
 def test_a_changed_key_is_refused_with_both_values(write_spec, lock, keys, field, locked, now):
@@ -117,7 +117,8 @@ def test_the_number_of_ranks_that_was_asked_about_is_no_part_of_a_lock(write_spe
 def test_a_longer_run_is_another_lock(write_spec, lock):
     error = changed(lock, write_spec(*PHASES, catalog=CATALOG, max_epochs="2.5", budget="105 steps"))
     assert error.code == "spec-changed"
-    assert error.facts["field"] == "segments[0].steps"
+    assert error.facts["field"] == "phases[0]"
+    assert "the end of phase 'one', in steps, is 80 in the lock, and now 84" in error.message
 
 
 def test_a_mistake_in_the_spec_is_said_as_such(write_spec, lock):
