@@ -1,0 +1,123 @@
+"""The application: routes, middleware and services put together."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import signal
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from types import FrameType
+from typing import Any
+
+import anyio.to_thread
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+
+from api import problems, routes
+from api.edge import TRACE_HEADER, Edge
+from api.formats import Suffixes
+from api.limits import Limits
+from api.metrics import Measured
+from api.services import Services, logger
+from api.settings import Settings
+from mixture._version import __version__
+from mixture.errors import MixtureError
+
+ENDING = (signal.SIGTERM, signal.SIGINT)
+
+
+def create_app(settings: Settings | None = None) -> FastAPI:
+    """The service as an ASGI application. Its parts are in `app.state.services`.
+
+    settings: those of the environment and of the file that MIXTURE_CONFIG names, where none are given
+    """
+    settings = settings or Settings()
+    services = Services(settings)
+    app = FastAPI(
+        title="mixture",
+        version=__version__,
+        lifespan=_lifespan,
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        generate_unique_id_function=operation_id,
+        middleware=_middleware(services),
+    )
+    app.state.services = services
+    problems.install(app)
+    for module in sorted(found.name for found in pkgutil.iter_modules(routes.__path__)):
+        app.include_router(importlib.import_module(f"{routes.__name__}.{module}").router)
+    return app
+
+
+def operation_id(route: APIRoute) -> str:
+    """`tag-name`, the same in every version: clients are generated from it."""
+    return f"{route.tags[0]}-{route.name.replace('_', '-')}"
+
+
+def _middleware(services: Services) -> list[Middleware]:
+    """From the outside in."""
+    settings = services.settings
+    cors = Middleware(
+        CORSMiddleware,
+        allow_origins=settings.cors_origins,
+        allow_methods=["GET"],
+        expose_headers=["ETag", "Link", problems.CODE_HEADER, TRACE_HEADER],
+    )
+    return [
+        Middleware(Measured, metrics=services.metrics),
+        Middleware(Edge),
+        *([cors] if settings.cors_origins else []),
+        Middleware(Limits, rate=services.rate, max_body_bytes=settings.max_body_bytes),
+        Middleware(Suffixes),
+    ]
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    services: Services = app.state.services
+    await anyio.to_thread.run_sync(_warm, services)
+    with _told_at_once(services.stopping.set):
+        yield
+    services.stopping.set()
+    services.close()
+
+
+def _warm(services: Services) -> None:
+    """Open the repository and read the built-in mixtures. What fails is said by /readyz, and tried again when asked."""
+    try:
+        services.builtin.all()
+        _ = services.repository
+    except (MixtureError, OSError) as error:
+        logger.error("not ready: %s", error)
+
+
+@contextmanager
+def _told_at_once(stop: Callable[[], None]) -> Iterator[None]:
+    """Call `stop` as soon as the process is told to end.
+
+    A server waits for open connections first and ends the lifespan then: too late for streams, which would go on. So
+    its own handler is called behind ours, whichever server it is. Only the main thread may set handlers.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before: dict[int, Any] = {number: signal.getsignal(number) for number in ENDING}
+
+    def handler(number: int, frame: FrameType | None) -> None:
+        stop()
+        if callable(before[number]):
+            before[number](number, frame)
+
+    for ending in ENDING:
+        signal.signal(ending, handler)
+    try:
+        yield
+    finally:
+        for ending in ENDING:
+            signal.signal(ending, before[ending])

@@ -1,0 +1,154 @@
+"""Limits that keep one client from taking the service from the others: bodies, rate, streams; in one copy each."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from api.metrics import Metrics
+from api.problems import Problem, answer
+from api.settings import Settings
+
+MOST_CLIENTS = 10_000
+LONGEST_LENGTH = 18
+JSON_BODY = "application/json"
+UNLIMITED = ("/healthz", "/readyz", "/metrics")
+
+
+@dataclass(slots=True)
+class _Bucket:
+    tokens: float
+    at: float
+
+
+class RateLimit:
+    """A token bucket a client: `burst` requests at once, refilled by `per_second`. 0 a second is no limit."""
+
+    def __init__(self, per_second: float, burst: int) -> None:
+        self._per_second = per_second
+        self._burst = float(burst)
+        self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
+        self._guard = threading.Lock()
+
+    def take(self, client: str, *, now: float | None = None) -> float:
+        """Take one request; gives 0.0, or the seconds to wait until there is one."""
+        if not self._per_second:
+            return 0.0
+        now = time.monotonic() if now is None else now
+        with self._guard:
+            bucket = self._buckets.get(client) or _Bucket(self._burst, now)
+            self._buckets[client] = bucket
+            self._buckets.move_to_end(client)
+            while len(self._buckets) > MOST_CLIENTS:
+                self._buckets.popitem(last=False)
+            bucket.tokens = min(self._burst, bucket.tokens + (now - bucket.at) * self._per_second)
+            bucket.at = now
+            if bucket.tokens < 1:
+                return (1 - bucket.tokens) / self._per_second
+            bucket.tokens -= 1
+            return 0.0
+
+
+class StreamPlaces:
+    """How many streams are open, for each client and in all."""
+
+    def __init__(self, settings: Settings, metrics: Metrics) -> None:
+        self._each = settings.streams_per_client
+        self._all = settings.max_streams
+        self._metrics = metrics
+        self._open: Counter[str] = Counter()
+        self._guard = threading.Lock()
+
+    @contextmanager
+    def place(self, client: str) -> Iterator[None]:
+        """A place for one stream while the block runs. Raises Problem: 429 `too-many-streams`, 503 `busy`."""
+        with self._guard:
+            if self._open[client] >= self._each:
+                detail = f"this client has {self._each} streams open, as many as it may"
+                raise Problem(429, detail, code="too-many-streams", headers={"Retry-After": "1"})
+            if self._open.total() >= self._all:
+                detail = f"{self._all} streams are open, as many as this copy serves"
+                raise Problem(503, detail, code="busy", headers={"Retry-After": "1"})
+            self._open[client] += 1
+        self._metrics.streams.inc()
+        try:
+            yield
+        finally:
+            self._metrics.streams.dec()
+            with self._guard:
+                self._open[client] -= 1
+                if not self._open[client]:
+                    del self._open[client]
+
+
+def client_of(scope: Scope) -> str:
+    """Who is counted as one client: its address (uvicorn puts it right behind proxies that are trusted)."""
+    client = scope.get("client")
+    return client[0] if client else "unknown"
+
+
+class Limits:
+    """Middleware: the rate of a client, the size of a body (declared or not) and its kind, before a route sees it."""
+
+    def __init__(self, app: ASGIApp, rate: RateLimit, max_body_bytes: int) -> None:
+        self.app = app
+        self._rate = rate
+        self._max_body_bytes = max_body_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        problem = self._too_often(scope) or self._refused_body(Headers(scope=scope))
+        if problem is not None:
+            await answer(Request(scope), problem)(scope, receive, send)
+            return
+        taken = 0
+
+        async def bounded() -> Message:
+            nonlocal taken
+            message = await receive()
+            taken += len(message.get("body", b""))
+            if taken > self._max_body_bytes:
+                raise self._too_large()
+            return message
+
+        await self.app(scope, bounded, send)
+
+    def _too_often(self, scope: Scope) -> Problem | None:
+        if scope["path"] in UNLIMITED:
+            return None
+        wait = self._rate.take(client_of(scope))
+        if not wait:
+            return None
+        headers = {"Retry-After": str(max(1, round(wait)))}
+        return Problem(HTTPStatus.TOO_MANY_REQUESTS, "this client asks too often", headers=headers)
+
+    def _refused_body(self, headers: Headers) -> Problem | None:
+        declared = headers.get("content-length", "0")
+        if not (declared.isascii() and declared.isdecimal()):
+            return Problem(HTTPStatus.BAD_REQUEST, "Content-Length is not a number")
+        if len(declared) > LONGEST_LENGTH or int(declared) > self._max_body_bytes:
+            return self._too_large()
+        if declared == "0" and "transfer-encoding" not in headers:
+            return None
+        media = headers.get("content-type", "").split(";")[0].strip().lower()
+        coding = headers.get("content-encoding", "identity").lower()
+        if media != JSON_BODY or coding != "identity":
+            detail = f"a body of {media or 'no stated type'}" + ("" if coding == "identity" else f", as {coding}")
+            hint = f"Content-Type: {JSON_BODY}, without Content-Encoding"
+            return Problem(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, detail, hint=hint)
+        return None
+
+    def _too_large(self) -> Problem:
+        most = self._max_body_bytes
+        return Problem(413, f"a body has at most {most:,} bytes", facts={"max_body_bytes": most})

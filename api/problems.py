@@ -1,0 +1,249 @@
+"""Problems (RFC 9457): every answer that is not a success is one, with a stable code for programs.
+
+    {"type": "urn:mixture:unknown-domain", "title": "Unprocessable Content", "status": 422, "code": "unknown-domain",
+     "detail": "unknown domain 'cod'", "hint": "did you mean 'code'?", "instance": "/v1/…", "trace_id": "…"}
+
+The code is also in the header X-Error-Code. Routes raise `Problem`, or let a MixtureError through: `problem_of` says
+which status its code has. `install` makes answers of both, and of what the framework raises.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from pathlib import PurePath
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from mixture.errors import MixtureError, StoreError
+from mixture.plan import Finding, json_value
+
+MEDIA_TYPE = "application/problem+json"
+CODE_HEADER = "X-Error-Code"
+
+logger = logging.getLogger("mixture.service")
+
+CODES: Mapping[int, str] = {
+    400: "bad-request",
+    401: "token-missing",
+    403: "scope-missing",
+    404: "not-found",
+    405: "method-not-allowed",
+    406: "not-acceptable",
+    409: "conflict",
+    412: "precondition-failed",
+    413: "body-too-large",
+    415: "media-type-unsupported",
+    422: "invalid-request",
+    428: "precondition-required",
+    429: "too-many-requests",
+    500: "internal-error",
+    503: "unavailable",
+}
+"""The code of a status where nothing more special is known."""
+
+STATUS_OF_CODE: Mapping[str, int] = {
+    "content-differs": 409,
+    "database-newer": 503,
+    "database-unreachable": 503,
+    "digest-required": 428,
+    "history-differs": 409,
+    "name-conflict": 409,
+    "object-damaged": 503,
+    "object-missing": 503,
+    "progress-conflict": 409,
+    "unknown-mixture": 404,
+    "unknown-run": 404,
+    "unknown-token": 404,
+}
+"""Codes of MixtureError that are not 422 (what was asked or sent can not be done) or, of stores, 503."""
+
+
+class Problem(HTTPException):
+    """An answer that is not a success.
+
+    code:   a stable kebab-case word; `CODES` has one for each status
+    hint:   what would be right
+    errors: single faults, each `{detail, in, pointer, code, line, column, hint}` as far as known
+    facts:  figures and names that the detail is made of, plain JSON
+    """
+
+    def __init__(
+        self,
+        status: int,
+        detail: str,
+        *,
+        code: str | None = None,
+        hint: str | None = None,
+        errors: Sequence[Mapping[str, object]] = (),
+        facts: Mapping[str, object] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(status, detail, headers)
+        self.code = code or CODES.get(status, "http-error")
+        self.hint = hint
+        self.errors = tuple(errors)
+        self.facts = facts or {}
+
+
+class FieldError(BaseModel):
+    """One fault. `pointer` is a JSON Pointer into the body, or into the path's, query's or header's parameters."""
+
+    detail: str = Field(examples=["Input should be a finite number"])
+    in_: str | None = Field(None, alias="in", examples=["body"], description="body, query, path, header or file")
+    pointer: str | None = Field(None, examples=["/loss/web"])
+    code: str | None = Field(None, examples=["finite_number"])
+    line: int | None = Field(None, examples=[14])
+    column: int | None = Field(None, examples=[7])
+    hint: str | None = Field(None, examples=["did you mean 'code'?"])
+
+
+class ProblemBody(BaseModel):
+    """A problem as RFC 9457 has it, with our code."""
+
+    model_config = ConfigDict(title="Problem")
+
+    type: str = Field(examples=["urn:mixture:invalid-request"])
+    title: str = Field(examples=["Unprocessable Content"])
+    status: int = Field(examples=[422])
+    code: str = Field(examples=["invalid-request"], description="Stable; also in the header X-Error-Code.")
+    detail: str = Field(examples=["body /loss/web: Input should be a finite number"])
+    instance: str = Field(examples=["/v1/runs/r1/progress"])
+    trace_id: str | None = Field(None, examples=["0f3a9c2b7d5e4f60"])
+    hint: str | None = Field(None, examples=["a finite number is right here"])
+    errors: list[FieldError] | None = Field(None)
+    facts: dict[str, Any] | None = Field(None, examples=[{"name": "cod"}])
+
+
+def title_of(status: int) -> str:
+    """The name of a status: RFC 9110's, whatever this Python still calls it."""
+    return {413: "Content Too Large", 422: "Unprocessable Content"}.get(status) or HTTPStatus(status).phrase
+
+
+def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """For `responses=` of a route: these statuses are problems."""
+    schema = {"$ref": "#/components/schemas/Problem"}
+    return {
+        status: {"description": title_of(status), "content": {MEDIA_TYPE: {"schema": schema}}} for status in statuses
+    }
+
+
+def problem_of(error: MixtureError, *, status: int | None = None) -> Problem:
+    """The problem that a library's error is: 422 unless its code or kind says otherwise."""
+    if status is None:
+        status = STATUS_OF_CODE.get(error.code, 503 if isinstance(error, StoreError) else 422)
+    singles: Sequence[Any] = getattr(error, "errors", ()) or error.facts.get("findings", ())  # type: ignore[assignment]
+    return Problem(
+        status,
+        error.message,
+        code=error.code,
+        hint=error.hint,
+        errors=[_single(one) for one in singles or ([error] if error.place else [])],
+        facts=_plain(error.facts),
+    )
+
+
+def _single(fault: MixtureError | Finding) -> dict[str, object]:
+    found: dict[str, object] = {"detail": fault.message, "code": str(fault.code), "hint": fault.hint}
+    if fault.place is not None:
+        # The name of a file says where to look; the folders that it lies in are the server's own.
+        name = None if fault.place.file is None else PurePath(fault.place.file).name
+        found |= {"in": name, "pointer": fault.place.path, "line": fault.place.line, "column": fault.place.column}
+    return {key: value for key, value in found.items() if value not in (None, "")}
+
+
+def _plain(facts: Mapping[str, object]) -> dict[str, object]:
+    """The facts that are plain figures and names."""
+    plain: dict[str, object] = {}
+    for name, value in facts.items():
+        try:
+            plain[name] = json_value(value)
+        except TypeError:
+            continue
+    return plain
+
+
+def problem_response(problem: Problem, *, instance: str, trace_id: str | None) -> Response:
+    """The answer that a problem is."""
+    status = problem.status_code
+    body: dict[str, object] = {
+        "type": f"urn:mixture:{problem.code}",
+        "title": title_of(status),
+        "status": status,
+        "code": problem.code,
+        "detail": problem.detail,
+        "instance": instance,
+        "trace_id": trace_id,
+        "hint": problem.hint,
+        "errors": list(problem.errors) or None,
+        "facts": problem.facts or None,
+    }
+    shown = {name: value for name, value in body.items() if value is not None}
+    # What a request holds may be half of a character; escaped, it is JSON all the same.
+    content = json.dumps(shown, ensure_ascii=True, allow_nan=False).encode()
+    headers = {**(problem.headers or {}), CODE_HEADER: problem.code, "Cache-Control": "no-store"}
+    return Response(content, status, headers, MEDIA_TYPE)
+
+
+def answer(request: Request, problem: Problem) -> Response:
+    """The answer to this request that a problem is."""
+    state = request.scope.get("state", {})
+    return problem_response(
+        problem, instance=state.get("asked_path", request.scope["path"]), trace_id=state.get("trace_id")
+    )
+
+
+def install(app: FastAPI) -> None:
+    """Make problems of everything that routes raise."""
+    app.add_exception_handler(HTTPException, _on_http)
+    app.add_exception_handler(RequestValidationError, _on_invalid)
+    app.add_exception_handler(MixtureError, _on_mixture)
+
+
+async def _on_http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    if isinstance(error, Problem):
+        return answer(request, error)
+    detail = {404: "there is nothing at this address", 405: f"{request.method} is not for this address"}
+    text = detail.get(error.status_code, str(error.detail))
+    return answer(request, Problem(error.status_code, text, headers=error.headers))
+
+
+async def _on_mixture(request: Request, error: Exception) -> Response:
+    assert isinstance(error, MixtureError)
+    problem = problem_of(error)
+    if problem.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        logger.error("%s %s: %s", request.method, request.url.path, error, exc_info=error)
+    return answer(request, problem)
+
+
+async def _on_invalid(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    return answer(request, invalid(error.errors()))
+
+
+def invalid(errors: Sequence[Mapping[str, Any]]) -> Problem:
+    """The problem of a request whose fields are wrong: pydantic's errors, each with a pointer to its field."""
+    found = []
+    for one in errors:
+        where, *path = one["loc"]
+        if one["type"] == "json_invalid":
+            found.append({"detail": f"not JSON: {one['ctx']['error']}", "in": "body", "code": "json_invalid"})
+            continue
+        pointer = "".join(f"/{_pointer_token(part)}" for part in path)
+        found.append({"detail": one["msg"], "in": where, "pointer": pointer, "code": one["type"]})
+    first = found[0]
+    more = f", and {len(found) - 1} more" if len(found) > 1 else ""
+    detail = f"{first['in']} {first.get('pointer', '')}".rstrip() + f": {first['detail']}{more}"
+    return Problem(422, detail, errors=found)
+
+
+def _pointer_token(part: object) -> str:
+    return str(part).replace("~", "~0").replace("/", "~1")

@@ -1,0 +1,59 @@
+"""How a request names a mixture: `name`, or `name@sha256:<digest>`. One rule for names, one for digests.
+
+Nothing that a request says becomes a path: names and digests are looked up, never opened.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Path as PathParameter
+
+from mixture.names import DIGEST_MARK
+
+NAME_PATTERN = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
+DIGEST_PATTERN = r"[0-9a-f]{64}"
+SUFFIXES = (".json", ".csv", ".parquet", ".arrow")
+"""Endings of an address that say a format (`api.formats`), so that no name may have them."""
+
+_NAME = re.compile(NAME_PATTERN)
+_REF = re.compile(f"({NAME_PATTERN})(?:{DIGEST_MARK}({DIGEST_PATTERN}))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A mixture's name, and the digest of its lock (lower-case hex) where the request pins one."""
+
+    name: str
+    digest: str | None = None
+
+    def __str__(self) -> str:
+        return self.name if self.digest is None else f"{self.name}{DIGEST_MARK}{self.digest}"
+
+
+def is_name(text: str) -> bool:
+    """Whether a mixture may be published under this name."""
+    return _NAME.fullmatch(text) is not None and not text.lower().endswith(SUFFIXES)
+
+
+def parse_ref(text: str) -> Ref | None:
+    """`name` or `name@sha256:<digest>`; None for what is neither."""
+    found = _REF.fullmatch(text)
+    return None if found is None else Ref(found[1], found[2])
+
+
+RefText = Annotated[
+    str,
+    PathParameter(
+        alias="ref",
+        pattern=f"^{NAME_PATTERN}({DIGEST_MARK}{DIGEST_PATTERN})?$",
+        description="A mixture's name, or `name@sha256:<digest>` to pin the digest of its lock.",
+        openapi_examples={
+            "name": {"summary": "What the name points to now", "value": "demo"},
+            "pinned": {"summary": "One digest, for good", "value": f"demo{DIGEST_MARK}{'92ff73e9' * 8}"},
+        },
+    ),
+]
+"""The path parameter `{ref}`."""

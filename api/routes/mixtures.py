@@ -1,0 +1,148 @@
+"""/v1/mixtures: what mixtures there are, and what each one says."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from fastapi import APIRouter, Request
+from pydantic import BaseModel, Field
+from starlette.responses import Response
+
+from api import problems
+from api.formats import JsonOnly, json_answer
+from api.library import LoadedMixture, Source
+from api.lists import Page, PageQuery, name_after, page_of
+from api.repository import MixtureRecord, write_digest
+from api.security import Reads
+from api.services import AppServices, AskedMixture
+from mixture.names import DIGEST_MARK
+
+router = APIRouter(prefix="/v1/mixtures", tags=["mixtures"], dependencies=[Reads])
+DIGEST = "92ff73e9bd79d8ba682ce4a3046bf6bfbb77f9c29b712a950ae97c6891fdf534"
+SPEC_MEDIA_TYPE = "application/yaml"
+
+
+class MixtureHead(BaseModel):
+    """A mixture in the list: its name, and what the name points to now."""
+
+    name: str = Field(examples=["demo"])
+    digest: str = Field(examples=[DIGEST], description="Of the lock: SHA-256, lower-case hex.")
+    ref: str = Field(examples=[f"demo{DIGEST_MARK}{DIGEST}"], description="Name and digest: the address for good.")
+    steps: int = Field(examples=[19073])
+    sequences: int = Field(examples=[8788992])
+    tokens: int = Field(examples=[19999490048])
+    domains: int = Field(examples=[10])
+    source: Source = Field(examples=["builtin"])
+    published: datetime | None = Field(examples=[None], description="When; null for a built-in mixture.")
+    url: str = Field(examples=["/v1/mixtures/demo"])
+
+
+class PhaseHead(BaseModel):
+    """A phase: the stretch of the run that it covers."""
+
+    phase: str = Field(examples=["pretraining"])
+    first_step: int = Field(examples=[0])
+    steps: int = Field(examples=[15259])
+    tokens: int = Field(examples=[16000221184])
+    batch_sequences: int = Field(examples=[512])
+    sequence_length: int = Field(examples=[2048])
+
+
+class Mixture(MixtureHead):
+    """A mixture: its size, phases and findings. `links` lead to the rest."""
+
+    mixture: str = Field(examples=["demo"], description="The name that its spec gives it.")
+    description: str = Field(examples=["A small run in two phases, 80% and 20%."])
+    tokenizer: str | None = Field(examples=[None])
+    seed: int = Field(examples=[0])
+    block_tokens: int = Field(examples=[65536])
+    window_blocks: int = Field(examples=[64])
+    spec: str = Field(examples=["5cc6e87f32d56f1a" * 4], description="Digest of what the spec says.")
+    catalog: str = Field(examples=["ca06a7e0f3e7a79f" * 4], description="Digest of what the catalog says.")
+    phases: list[PhaseHead]
+    findings: list[dict[str, Any]] = Field(
+        examples=[[{"code": "longest-context", "level": "note", "accepted": False, "message": "…"}]],
+        description="As `mixture plan --json` prints them.",
+    )
+    links: dict[str, str] = Field(examples=[{"plan": f"/v1/mixtures/demo{DIGEST_MARK}{DIGEST}/plan"}])
+
+
+PARTS = ("spec", "plan", "lock")
+
+
+def head(one: LoadedMixture | MixtureRecord) -> MixtureHead:
+    """A mixture in the list, built-in or published."""
+    if isinstance(one, LoadedMixture):
+        return MixtureHead(**_head_fields(one))
+    name = one.name or one.mixture
+    return MixtureHead(
+        name=name,
+        digest=one.digest,
+        ref=f"{name}{DIGEST_MARK}{one.digest}",
+        steps=one.steps,
+        sequences=one.sequences,
+        tokens=one.tokens,
+        domains=one.domains,
+        source=Source.PUBLISHED,
+        published=one.published,
+        url=f"{router.prefix}/{name}",
+    )
+
+
+def _head_fields(one: LoadedMixture) -> dict[str, Any]:
+    plan = one.plan_json
+    return {
+        "name": one.name,
+        "digest": one.digest,
+        "ref": f"{one.name}{DIGEST_MARK}{one.digest}",
+        "steps": plan["steps"],
+        "sequences": plan["sequences"],
+        "tokens": plan["tokens"],
+        "domains": len(one.lock.data.domains),
+        "source": one.source,
+        "published": one.published,
+        "url": f"{router.prefix}/{one.name}",
+    }
+
+
+def summary(one: LoadedMixture) -> Mixture:
+    """All that follows from a mixture's digest, in short."""
+    plan: Any = one.plan_json
+    here = f"{router.prefix}/{one.name}{DIGEST_MARK}{one.digest}"
+    own = {
+        name: plan[name]
+        for name in ("mixture", "tokenizer", "seed", "block_tokens", "window_blocks", "spec", "catalog")
+    }
+    return Mixture(
+        **_head_fields(one),
+        **own,
+        description=one.description,
+        phases=[PhaseHead(**{name: phase[name] for name in PhaseHead.model_fields}) for phase in plan["phases"]],
+        findings=plan["findings"],
+        links={part: f"{here}/{part}" for part in PARTS},
+    )
+
+
+@router.get("", dependencies=[JsonOnly])
+def list_all(services: AppServices, page: PageQuery, request: Request, response: Response) -> Page[MixtureHead]:
+    """The mixtures that names point to now, built-in and published, in order of name."""
+    found = [head(one) for one in services.heads(after=name_after(page), limit=page.limit + 1)]
+    made = page_of(found, page, key=lambda one: one.name, request=request)
+    response.headers["Cache-Control"] = "no-cache"
+    if made.next_url is not None:
+        response.headers["Link"] = f'<{made.next_url}>; rel="next"'
+    return made
+
+
+@router.get("/{ref}", dependencies=[JsonOnly], response_model=Mixture, responses=problems.documented(404))
+def show(asked: AskedMixture, request: Request) -> Response:
+    """A mixture: its size, phases and findings. Its entity tag is the digest that moving the name takes (If-Match)."""
+    mixture = asked.mixture
+    return json_answer(
+        request,
+        of=mixture.digest,
+        lifetime=asked.lifetime,
+        tag=write_digest(mixture.digest),
+        make=lambda: summary(mixture),
+    )

@@ -1,0 +1,91 @@
+"""Who may do what: bearer tokens with scopes. The repository keeps tokens as hashes; a secret is never kept or logged.
+
+router = APIRouter(dependencies=[Reads])                 # open, or by a token with the scope read, as is set
+def publish(caller: Annotated[Caller, Security(writer, scopes=[Scope.PUBLISH])]): …
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, Request, Security
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer, SecurityScopes
+
+from api.problems import Problem
+from api.repository import Scope, token_hash
+from api.services import AppServices
+
+BEARER = HTTPBearer(auto_error=False, scheme_name="token", description="A token made by `mixture tokens add`.")
+LONGEST_SECRET = 512
+
+Credentials = Annotated[HTTPAuthorizationCredentials | None, Security(BEARER)]
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who calls: the name and id of the token."""
+
+    name: str
+    token_id: str
+    scopes: frozenset[Scope]
+
+
+def _caller(request: Request, services: AppServices, credentials: Credentials) -> Caller | None:
+    """The holder of the token that came with a request; None where none came.
+
+    Raises Problem 401: `authorization-invalid`, `token-unknown`.
+    """
+    if credentials is None:
+        if "authorization" in request.headers:
+            raise _unauthorized("this is not a bearer token", "authorization-invalid")
+        return None
+    secret = credentials.credentials
+    # Found by its hash in an index; the repository then compares hashes in constant time.
+    found = services.repository.find_token(token_hash(secret)) if len(secret) <= LONGEST_SECRET else None
+    if found is None:
+        raise _unauthorized("this token is not known, or was revoked", "token-unknown")
+    request.scope.setdefault("state", {})["caller"] = found.name
+    return Caller(found.name, found.id, found.scopes)
+
+
+PossibleCaller = Annotated[Caller | None, Depends(_caller)]
+
+
+def reader(caller: PossibleCaller, services: AppServices) -> Caller | None:
+    """Lets a request read. Raises Problem: 401 `token-missing`, 403 `scope-missing` where reading is not open."""
+    if services.settings.public_reads:
+        return caller
+    return _require(caller, Scope.READ)
+
+
+def writer(asked: SecurityScopes, caller: PossibleCaller) -> Caller:
+    """Lets a request write what the route's scopes say. Raises Problem: 401 `token-missing`, 403 `scope-missing`."""
+    held = caller
+    for scope in asked.scopes:
+        held = _require(caller, Scope(scope))
+    assert held is not None, "a route that writes names its scope"
+    return held
+
+
+Reads = Depends(reader)
+"""For `dependencies=[Reads]` of routers."""
+
+Publisher = Annotated[Caller, Security(writer, scopes=[Scope.PUBLISH.value])]
+"""`caller: Publisher` as a parameter of a route that publishes."""
+
+Runner = Annotated[Caller, Security(writer, scopes=[Scope.RUN.value])]
+"""`caller: Runner` as a parameter of a route that registers runs or reports their progress."""
+
+
+def _require(caller: Caller | None, scope: Scope) -> Caller:
+    if caller is None:
+        raise _unauthorized("this takes a token", "token-missing", hint="Authorization: Bearer …")
+    if scope not in caller.scopes:
+        detail = f"the token of {caller.name!r} has not the scope '{scope}'"
+        raise Problem(403, detail, code="scope-missing", facts={"scope": scope.value})
+    return caller
+
+
+def _unauthorized(detail: str, code: str, *, hint: str | None = None) -> Problem:
+    return Problem(401, detail, code=code, hint=hint, headers={"WWW-Authenticate": "Bearer"})

@@ -1,0 +1,180 @@
+"""What routes ask: mixtures by reference, the repository, conditions on catalogs, places for streams, the end.
+
+`services_of(request)` gives it. Nothing here is state that a second copy of the service would not see, but for caches
+and limits, which hold for one copy.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from api.builtin import BuiltinMixtures
+from api.caching import Lifetime
+from api.library import Kept, LoadedMixture
+from api.limits import RateLimit, StreamPlaces
+from api.metrics import Metrics
+from api.problems import Problem
+from api.published import load_published
+from api.refs import Ref, RefText, parse_ref
+from api.repository import MixtureRecord, Repository
+from api.settings import Settings
+from api.stores import Stores
+from mixture.catalog import Catalog
+from mixture.errors import MixtureError, nearest
+
+CONDITION_WAIT_SECONDS = 5.0
+KEPT_CONDITIONS = 1024
+
+logger = logging.getLogger("mixture.service")
+
+
+class Services:
+    """The parts of one copy of the service. Safe from any number of threads.
+
+    stopping: set when the process was told to end, before connections are waited for: streams end themselves then
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.metrics = Metrics()
+        self.streams = StreamPlaces(settings, self.metrics)
+        self.rate = RateLimit(settings.rate_per_second, settings.rate_burst)
+        self.stopping = asyncio.Event()
+        self.stores = Stores(settings.store_dirs)
+        self.builtin = BuiltinMixtures(settings.mixtures_dirs, settings.store_dirs, self.stores)
+        self._kept = Kept(settings.loaded_mixtures)
+        self._conditions = Conditions(settings.max_conditions)
+        self._repository: Repository | None = None
+        self._opening = threading.Lock()
+
+    @property
+    def repository(self) -> Repository:
+        """What changes; opened at the first use. Raises RepositoryError, a problem 503, where it can not be reached."""
+        with self._opening:
+            if self._repository is None:
+                self._repository = Repository.open(self.settings.data_dir, self.settings.database_url)
+            return self._repository
+
+    def close(self) -> None:
+        """Close what is open."""
+        with self._opening:
+            if self._repository is not None:
+                self._repository.close()
+                self._repository = None
+
+    def mixture(self, ref: str | Ref) -> LoadedMixture:
+        """The mixture that a reference names; a built-in one comes first, and nobody may publish under its name.
+
+        Raises Problem: 404 `unknown-mixture`, 503 where what was published can not be read.
+        """
+        asked = parse_ref(ref) if isinstance(ref, str) else ref
+        if asked is None:
+            raise Problem(404, f"there is no mixture {ref!r}", code="unknown-mixture")
+        builtin = self.builtin.all()
+        current = builtin.get(asked.name)
+        if current is not None and asked.digest in (None, current.digest):
+            # Kept by digest too: whoever pinned this one still has it after its folder has changed.
+            return self._kept.get(current.name, current.digest, lambda: current)
+        if asked.digest is not None:
+            kept = self._kept.peek(asked.name, asked.digest)
+            if kept is not None:
+                return kept
+        if current is None:
+            try:
+                record = self.repository.get(str(asked))
+            except MixtureError as error:
+                if error.code != "unknown-mixture":
+                    raise
+                raise _unknown(asked, list(builtin)) from error
+            return self._kept.get(asked.name, record.digest, lambda: self._load(record))
+        raise _unknown(asked, list(builtin))
+
+    def _load(self, record: MixtureRecord) -> LoadedMixture:
+        return load_published(self.repository.bundle(record.digest), record, self.stores)
+
+    def heads(self, *, after: str | None, limit: int) -> list[LoadedMixture | MixtureRecord]:
+        """Built-in and published mixtures in order of name (code points), from behind `after`, up to `limit`."""
+        builtin = [one for name, one in self.builtin.all().items() if after is None or name > after]
+        names = {one.name for one in builtin}
+        published = [one for one in self.repository.names(after=after, limit=limit) if one.name not in names]
+        both: list[LoadedMixture | MixtureRecord] = [*builtin, *published]
+        return sorted(both, key=lambda one: one.name or "")[:limit]
+
+    def select(self, catalog: Catalog, where: str) -> tuple[int, ...]:
+        """`catalog.select(where)`, worked out by a few threads at a time, and kept.
+
+        Raises CatalogError, and Problem 503 `busy` where too many conditions are being worked out.
+        """
+        return self._conditions.select(catalog, where)
+
+
+def _unknown(ref: Ref, names: list[str]) -> Problem:
+    hint = nearest(ref.name, names) if ref.name not in names else "the name is there, and points to another digest"
+    return Problem(404, f"there is no mixture '{ref}'", code="unknown-mixture", hint=hint, facts={"ref": str(ref)})
+
+
+class Conditions:
+    """Conditions on catalogs, worked out in the sealed database."""
+
+    def __init__(self, at_once: int) -> None:
+        self._places = threading.BoundedSemaphore(at_once)
+        self._kept: OrderedDict[tuple[str, str], tuple[int, ...]] = OrderedDict()
+        self._guard = threading.Lock()
+
+    def select(self, catalog: Catalog, where: str) -> tuple[int, ...]:
+        """The indices of the domains for which a condition is true."""
+        key = (catalog.digest, where)
+        with self._guard:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                return self._kept[key]
+        if not self._places.acquire(timeout=CONDITION_WAIT_SECONDS):
+            raise Problem(503, "too many conditions are being worked out", code="busy", headers={"Retry-After": "1"})
+        try:
+            found = catalog.select(where)
+        finally:
+            self._places.release()
+        with self._guard:
+            self._kept[key] = found
+            while len(self._kept) > KEPT_CONDITIONS:
+                self._kept.popitem(last=False)
+        return found
+
+
+def services_of(request: Request) -> Services:
+    """The services of the application that answers a request."""
+    found = request.app.state.services
+    assert isinstance(found, Services)
+    return found
+
+
+AppServices = Annotated[Services, Depends(services_of)]
+"""`services: AppServices` as a parameter of a route."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The mixture that `{ref}` in an address names, and how long what follows from it holds there."""
+
+    mixture: LoadedMixture
+    ref: Ref
+    lifetime: Lifetime
+
+
+def asked_mixture(ref: RefText, services: AppServices) -> Asked:
+    """The mixture of the path. Raises Problem 404 `unknown-mixture`."""
+    mixture = services.mixture(ref)
+    parsed = parse_ref(ref)
+    assert parsed is not None
+    return Asked(mixture, parsed, Lifetime.SHORT if parsed.digest is None else Lifetime.FOR_GOOD)
+
+
+AskedMixture = Annotated[Asked, Depends(asked_mixture)]
+"""`asked: AskedMixture` as a parameter of a route below `/…/{ref}`."""

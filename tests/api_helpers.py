@@ -1,0 +1,49 @@
+"""What tests of the service share: a real server on a free port, and requests within this process."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import uvicorn
+
+MIXTURES = Path(__file__).parents[1] / "mixtures"
+
+
+@contextmanager
+def serving(app: Any) -> Iterator[str]:
+    """The address of an application that is served on a free port while the block runs."""
+    config = uvicorn.Config(app, host="127.0.0.1", port=0, log_config=None, timeout_graceful_shutdown=5)
+    server = uvicorn.Server(config)
+    with config.bind_socket() as socket:
+        thread = threading.Thread(target=server.run, args=([socket],))
+        thread.start()
+        try:
+            # The socket listens already: a request waits until the application has started.
+            yield "http://{}:{}".format(*socket.getsockname())
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+@contextmanager
+def client_of(app: Any, **options: Any) -> Iterator[httpx2.Client]:
+    """A client of an application that is served while the block runs."""
+    with serving(app) as url, httpx2.Client(base_url=url, timeout=30, **options) as client:
+        yield client
+
+
+def ask(app: Any, method: str, address: str, **options: Any) -> httpx2.Response:
+    """One request within this process, without a server: `ask(app, "GET", "/v1/mixtures")`."""
+
+    async def asked() -> httpx2.Response:
+        transport = httpx2.ASGITransport(app, raise_app_exceptions=False)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://service") as client:
+            return await client.request(method, address, **options)
+
+    return asyncio.run(asked())
