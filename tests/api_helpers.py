@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,12 +21,12 @@ def serving(app: Any) -> Iterator[str]:
     """The address of an application that is served on a free port while the block runs."""
     config = uvicorn.Config(app, host="127.0.0.1", port=0, log_config=None, timeout_graceful_shutdown=5)
     server = uvicorn.Server(config)
-    with config.bind_socket() as socket:
-        thread = threading.Thread(target=server.run, args=([socket],))
+    # It listens from the start: a request waits until the application has started.
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=server.run, args=([listening],))
         thread.start()
         try:
-            # The socket listens already: a request waits until the application has started.
-            yield "http://{}:{}".format(*socket.getsockname())
+            yield "http://{}:{}".format(*listening.getsockname())
         finally:
             server.should_exit = True
             thread.join()
