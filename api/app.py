@@ -23,7 +23,7 @@ from api.formats import Suffixes
 from api.limits import Limits
 from api.metrics import Measured
 from api.services import Services, logger
-from api.settings import Settings
+from api.settings import Settings, load_settings
 from mixture._version import __version__
 from mixture.errors import MixtureError
 
@@ -35,7 +35,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 
     settings: those of the environment and of the file that MIXTURE_CONFIG names, where none are given
     """
-    settings = settings or Settings()
+    settings = settings or load_settings()
     services = Services(settings)
     app = FastAPI(
         title="mixture",

@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 from fastapi import Depends, Query, Request
 from pydantic import BaseModel, Field
+from starlette.responses import Response
 
 from api.problems import Problem
 
@@ -110,3 +111,10 @@ def page_of(items: Sequence[T], page: PageAsked, *, key: Callable[[T], Key], req
     shown = list(items[: page.limit])
     cursor = encode_cursor(key(shown[-1])) if len(items) > page.limit else None
     return Page[T](items=shown, next=cursor, next_url=next_url(request, cursor))
+
+
+def page_answer(page: Page[T], response: Response) -> Page[T]:
+    """A page as a route's answer: it sets Link, and that the list is to be asked for again."""
+    response.headers["Cache-Control"] = "no-cache"
+    response.headers.update(link(page.next_url))
+    return page

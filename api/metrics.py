@@ -7,7 +7,7 @@ import platform
 import time
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Summary, generate_latest
-from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mixture._version import __version__
@@ -48,6 +48,12 @@ class Metrics:
         registry = CollectorRegistry()
         MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
         return generate_latest(registry)
+
+    @staticmethod
+    def close() -> None:
+        """Of several processes, this one has no open streams any more."""
+        if MULTIPROCESS in os.environ:
+            mark_process_dead(os.getpid())  # type: ignore[no-untyped-call]
 
 
 class Measured:

@@ -28,6 +28,7 @@ from api.settings import Settings
 from api.stores import Stores
 from mixture.catalog import Catalog
 from mixture.errors import MixtureError, nearest
+from mixture.store import Store
 
 CONDITION_WAIT_SECONDS = 5.0
 KEPT_CONDITIONS = 1024
@@ -63,7 +64,8 @@ class Services:
             return self._repository
 
     def close(self) -> None:
-        """Close what is open."""
+        """Close what is open, and let go of this process's gauges."""
+        self.metrics.close()
         with self._opening:
             if self._repository is not None:
                 self._repository.close()
@@ -166,6 +168,15 @@ class Asked:
     mixture: LoadedMixture
     ref: Ref
     lifetime: Lifetime
+
+    def store(self) -> Store:
+        """The store that holds the mixture's tokens. Raises Problem 404 `store-missing` where there is none."""
+        found = self.mixture.store
+        if found is None:
+            detail = f"this service has no store that holds the domains of '{self.ref}'"
+            hint = "its lock and schedule can be read; batches need a store in the setting store_dirs"
+            raise Problem(404, detail, code="store-missing", hint=hint)
+        return found
 
 
 def asked_mixture(ref: RefText, services: AppServices) -> Asked:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+
+from mixture.errors import MixtureError, Place
 
 CONFIG_VARIABLE = "MIXTURE_CONFIG"
 """Names the TOML file; what stands in the environment wins over it."""
@@ -30,6 +32,9 @@ class Settings(BaseSettings):
         description="Folders of native stores, each a store or a folder of them. A mixture's own comes first.",
     )
     public_reads: bool = Field(default=True, description="Whether reading takes no token.")
+    trusted_proxies: tuple[str, ...] = Field(
+        default=("127.0.0.1", "::1"), description="Addresses whose X-Forwarded-For says who the client is."
+    )
     cors_origins: tuple[str, ...] = Field(default=(), description="Origins whose pages may read; none by default.")
 
     max_body_bytes: int = Field(default=64 * 2**20, ge=1, description="Largest body of a request; 413 above.")
@@ -54,5 +59,18 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Code, then environment, then the file."""
         file = os.environ.get(CONFIG_VARIABLE)
-        toml = (TomlConfigSettingsSource(settings_cls, Path(file)),) if file else ()
-        return (init_settings, env_settings, *toml)
+        return (init_settings, env_settings, *([TomlConfigSettingsSource(settings_cls, Path(file))] if file else []))
+
+
+def load_settings() -> Settings:
+    """The settings of environment and file. Raises MixtureError `settings-invalid`, naming each that is wrong."""
+    file = os.environ.get(CONFIG_VARIABLE)
+    if file and not Path(file).is_file():
+        raise MixtureError("there is no such file of settings", code="settings-invalid", place=Place(file=file))
+    try:
+        return Settings()
+    except ValidationError as error:
+        wrong = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors(include_url=False))
+        raise MixtureError(f"settings: {wrong}", code="settings-invalid", place=Place(file=file)) from error
+    except ValueError as error:
+        raise MixtureError(f"settings: {error}", code="settings-invalid", place=Place(file=file)) from error

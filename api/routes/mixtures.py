@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
@@ -10,9 +11,9 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from api import problems
-from api.formats import JsonOnly, json_answer
+from api.formats import Format, JsonOnly, json_answer, text_answer
 from api.library import LoadedMixture, Source
-from api.lists import Page, PageQuery, name_after, page_of
+from api.lists import Page, PageQuery, name_after, number_after, page_answer, page_of
 from api.repository import MixtureRecord, write_digest
 from api.security import Reads
 from api.services import AppServices, AskedMixture
@@ -68,7 +69,40 @@ class Mixture(MixtureHead):
     links: dict[str, str] = Field(examples=[{"plan": f"/v1/mixtures/demo{DIGEST_MARK}{DIGEST}/plan"}])
 
 
+class NameMove(BaseModel):
+    """A line of a name's history: from then on the name pointed to this digest."""
+
+    name: str = Field(examples=["demo"])
+    revision: int = Field(examples=[2], description="Counts from 1.")
+    from_digest: str | None = Field(examples=["a3" * 32], description="What it replaced; null for the first.")
+    to_digest: str = Field(examples=[DIGEST])
+    at: datetime | None = Field(examples=["2026-03-01T12:00:00Z"], description="Null for a built-in mixture.")
+    by: str | None = Field(examples=["release-bot"], description="Whose token it was; null for a built-in mixture.")
+
+
+class StoreDomainHead(BaseModel):
+    """A domain of the store."""
+
+    domain: str = Field(examples=["web"])
+    tokens: int = Field(examples=[1904000])
+    documents: int = Field(examples=[21300])
+    content: str = Field(examples=["0c" * 32], description="SHA-256 of its tokens and document spans.")
+
+
+class StoreHead(BaseModel):
+    """The store that batches of a mixture are read from."""
+
+    digest: str = Field(examples=["1f" * 32], description="SHA-256 of what it holds.")
+    tokenizer: str = Field(examples=["bytes"])
+    dtype: str = Field(examples=["uint16"])
+    end_of_document: int = Field(examples=[256])
+    domains: list[StoreDomainHead]
+
+
 PARTS = ("spec", "plan", "lock")
+SHOWN: dict[int | str, dict[str, Any]] = {
+    200: {"content": {SPEC_MEDIA_TYPE: {"schema": {"type": "string"}, "example": "mixture: demo\nseed: 0\n…"}}}
+}
 
 
 def head(one: LoadedMixture | MixtureRecord) -> MixtureHead:
@@ -129,10 +163,7 @@ def list_all(services: AppServices, page: PageQuery, request: Request, response:
     """The mixtures that names point to now, built-in and published, in order of name."""
     found = [head(one) for one in services.heads(after=name_after(page), limit=page.limit + 1)]
     made = page_of(found, page, key=lambda one: one.name, request=request)
-    response.headers["Cache-Control"] = "no-cache"
-    if made.next_url is not None:
-        response.headers["Link"] = f'<{made.next_url}>; rel="next"'
-    return made
+    return page_answer(made, response)
 
 
 @router.get("/{ref}", dependencies=[JsonOnly], response_model=Mixture, responses=problems.documented(404))
@@ -145,4 +176,61 @@ def show(asked: AskedMixture, request: Request) -> Response:
         lifetime=asked.lifetime,
         tag=write_digest(mixture.digest),
         make=lambda: summary(mixture),
+    )
+
+
+@router.get("/{ref}/plan", dependencies=[JsonOnly], response_model=dict[str, Any], responses=problems.documented(404))
+def plan(asked: AskedMixture, request: Request) -> Response:
+    """The plan, as `mixture plan --json` prints it: phases, domains, tokens, epochs, findings."""
+    mixture = asked.mixture
+    return json_answer(request, of=mixture.digest, lifetime=asked.lifetime, make=lambda: mixture.plan_json)
+
+
+@router.get("/{ref}/lock", dependencies=[JsonOnly], response_model=dict[str, Any], responses=problems.documented(404))
+def lock(asked: AskedMixture, request: Request) -> Response:
+    """The lock file as it is: save it, and `mixture positions` and a local stream read the same run."""
+    mixture = asked.mixture
+    return text_answer(
+        request, mixture.lock_text, of=mixture.digest, lifetime=asked.lifetime, media_type=Format.JSON.value
+    )
+
+
+@router.get("/{ref}/spec", response_class=Response, responses={**SHOWN, **problems.documented(404)})
+def spec(asked: AskedMixture, request: Request) -> Response:
+    """The spec file as it was written."""
+    mixture = asked.mixture
+    return text_answer(
+        request, mixture.spec_text, of=mixture.digest, lifetime=asked.lifetime, media_type=SPEC_MEDIA_TYPE
+    )
+
+
+@router.get("/{ref}/moves", dependencies=[JsonOnly], responses=problems.documented(404))
+def moves(
+    asked: AskedMixture, services: AppServices, page: PageQuery, request: Request, response: Response
+) -> Page[NameMove]:
+    """What the name has pointed to, oldest first. Nothing is ever taken out of it."""
+    mixture, after = asked.mixture, number_after(page) or 0
+    if mixture.source is Source.BUILTIN:
+        first = NameMove(name=mixture.name, revision=1, from_digest=None, to_digest=mixture.digest, at=None, by=None)
+        found = [first] if after < first.revision else []
+    else:
+        kept = services.repository.name_history(mixture.name, after=after, limit=page.limit + 1)
+        found = [NameMove(**asdict(one)) for one in kept]
+    return page_answer(page_of(found, page, key=lambda one: one.revision, request=request), response)
+
+
+@router.get("/{ref}/store", dependencies=[JsonOnly], responses=problems.documented(404))
+def store(asked: AskedMixture, response: Response) -> StoreHead:
+    """The store that this service reads the mixture's batches from; 404 `store-missing` where it has none."""
+    held = asked.store()
+    response.headers["Cache-Control"] = "no-cache"
+    return StoreHead(
+        digest=held.digest,
+        tokenizer=held.tokenizer,
+        dtype=str(held.dtype),
+        end_of_document=held.end_of_document,
+        domains=[
+            StoreDomainHead(domain=one.name, tokens=one.tokens, documents=one.documents, content=one.content)
+            for one in held.domains.values()
+        ],
     )

@@ -1,0 +1,194 @@
+"""/v1/catalogs: the domains that mixtures are made of, with their attributes, and sums over them."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Annotated
+
+import pyarrow as pa
+from fastapi import APIRouter, Depends, Query, Request
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import Response
+
+from api import problems
+from api.catalog_sums import SUMS, sums_by
+from api.formats import JsonOnly, TableFormat, TablePart, json_answer, table_answer, table_responses
+from api.lists import Page, PageAsked, PageQuery, encode_cursor, name_after, page_answer, page_of, page_query
+from api.problems import Problem
+from api.routes.mixtures import DIGEST, head
+from api.security import Reads
+from api.services import AppServices, AskedMixture, Services
+from mixture.catalog import Catalog
+from mixture.errors import nearest
+from mixture.names import DIGEST_MARK
+
+router = APIRouter(prefix="/v1/catalogs", tags=["catalogs"], dependencies=[Reads])
+
+Where = Annotated[
+    str | None,
+    Query(
+        max_length=10_000,
+        description="One boolean expression over the catalog's columns, as in a spec.",
+        examples=["quality >= 2 and kind in ('web', 'books')"],
+    ),
+]
+"""The parameter `where`: which domains."""
+
+By = Annotated[
+    str | None,
+    Query(max_length=1000, description="Columns to sum by, between commas; none: one sum.", examples=["kind,quality"]),
+]
+"""The parameter `by`: the columns that make groups."""
+
+RowsQuery = Annotated[PageAsked, Depends(page_query(limit=1000, most=100_000))]
+
+
+class CatalogHead(BaseModel):
+    """A catalog in the list, by the mixture that it is the catalog of."""
+
+    name: str = Field(examples=["demo"], description="Of the mixture.")
+    digest: str = Field(examples=[DIGEST], description="Of the mixture's lock.")
+    ref: str = Field(examples=[f"demo{DIGEST_MARK}{DIGEST}"])
+    domains: int = Field(examples=[10])
+    url: str = Field(examples=["/v1/catalogs/demo"])
+
+
+class Column(BaseModel):
+    """A column of a catalog."""
+
+    name: str = Field(examples=["quality"])
+    type: str = Field(examples=["int64"], description="As Arrow names it.")
+
+
+class CatalogShown(CatalogHead):
+    """A catalog: its size and columns."""
+
+    catalog: str = Field(examples=["ca06a7e0f3e7a79f" * 4], description="Digest of what the catalog says.")
+    domain_column: str = Field(examples=["domain"], description="The column that names the domains.")
+    tokens: int = Field(examples=[96486000000])
+    columns: list[Column]
+
+
+class DomainRow(BaseModel):
+    """A domain: the columns of the catalog."""
+
+    model_config = ConfigDict(extra="allow", json_schema_extra={"example": {"domain": "web-high", "quality": 3}})
+
+    tokens: int = Field(examples=[6230000000])
+
+
+class SumRow(BaseModel):
+    """A group of domains: the columns asked for, and sums."""
+
+    model_config = ConfigDict(extra="allow", json_schema_extra={"example": {"kind": "web", "domains": 3, "tokens": 9}})
+
+    domains: int = Field(examples=[3])
+    tokens: int = Field(examples=[75740000000])
+    share: float | None = Field(examples=[0.785], description="Of the tokens of all groups; null where there are none.")
+    documents: int | None = Field(examples=[71000000], description="Null where the catalog does not say.")
+    tokens_per_document: float | None = Field(examples=[1066.8], description="Null where there are no documents.")
+
+
+@router.get("", dependencies=[JsonOnly])
+def list_all(services: AppServices, page: PageQuery, request: Request, response: Response) -> Page[CatalogHead]:
+    """The catalogs of all mixtures, in order of the mixtures' names."""
+    found = []
+    for one in map(head, services.heads(after=name_after(page), limit=page.limit + 1)):
+        url = f"{router.prefix}/{one.name}"
+        found.append(CatalogHead(name=one.name, digest=one.digest, ref=one.ref, domains=one.domains, url=url))
+    return page_answer(page_of(found, page, key=lambda one: one.name, request=request), response)
+
+
+@router.get("/{ref}", dependencies=[JsonOnly], response_model=CatalogShown, responses=problems.documented(404))
+def show(asked: AskedMixture, request: Request) -> Response:
+    """The catalog of a mixture: its size, and the columns that `where` and `by` may name."""
+    mixture, catalog = asked.mixture, asked.mixture.catalog
+
+    def make() -> CatalogShown:
+        return CatalogShown(
+            name=mixture.name,
+            digest=mixture.digest,
+            ref=f"{mixture.name}{DIGEST_MARK}{mixture.digest}",
+            domains=len(catalog.domains),
+            url=f"{router.prefix}/{mixture.name}",
+            catalog=catalog.digest,
+            domain_column=mixture.domain_column,
+            tokens=catalog.tokens,
+            columns=[Column(name=one.name, type=str(one.type)) for one in catalog.table.schema],
+        )
+
+    return json_answer(request, of=mixture.digest, lifetime=asked.lifetime, make=make)
+
+
+@router.get(
+    "/{ref}/domains",
+    response_model=None,
+    responses={
+        **table_responses(Page[DomainRow], '"domain","kind","quality","tokens"\n"books","books",3,1904000000\n'),
+        **problems.documented(404),
+    },
+)
+def domains(
+    asked: AskedMixture,
+    services: AppServices,
+    form: TableFormat,
+    page: RowsQuery,
+    request: Request,
+    where: Where = None,
+) -> Response:
+    """The domains in order of name, with all columns of the catalog."""
+    catalog, after = asked.mixture.catalog, name_after(page)
+
+    def make() -> TablePart:
+        rows = selected(services, catalog, where)
+        if after is not None:
+            rows = rows[bisect_right(rows, after, key=lambda row: catalog.names[row]) :]
+        shown = rows[: page.limit]
+        cursor = encode_cursor(catalog.names[shown[-1]]) if len(rows) > page.limit else None
+        return TablePart(catalog.table.take(pa.array(shown, pa.int64())), cursor)
+
+    return table_answer(request, form, of=asked.mixture.digest, lifetime=asked.lifetime, make=make)
+
+
+@router.get(
+    "/{ref}/sums",
+    response_model=None,
+    responses={
+        **table_responses(
+            Page[SumRow], "kind,domains,tokens,share,documents,tokens_per_document\nweb,3,75740000000,…\n"
+        ),
+        **problems.documented(404),
+    },
+)
+def sums(
+    asked: AskedMixture, services: AppServices, form: TableFormat, request: Request, by: By = None, where: Where = None
+) -> Response:
+    """Domains, tokens and documents, summed by columns of the catalog; exact, in order of the columns."""
+    catalog = asked.mixture.catalog
+    columns = columns_of(catalog, by)
+
+    def make() -> pa.Table:
+        return sums_by(catalog, columns, selected(services, catalog, where))
+
+    return table_answer(request, form, of=asked.mixture.digest, lifetime=asked.lifetime, make=make)
+
+
+def selected(services: Services, catalog: Catalog, where: str | None) -> Sequence[int]:
+    """The rows of the catalog for which a condition is true; all, held-out ones too, where there is no condition."""
+    return range(len(catalog.domains)) if where is None else services.select(catalog, where)
+
+
+def columns_of(catalog: Catalog, by: str | None) -> tuple[str, ...]:
+    """The columns that `by` names. Raises Problem 422: `unknown-column`, `bad-columns`."""
+    names = tuple(part.strip() for part in by.split(",")) if by else ()
+    for name in names:
+        pointer = [{"in": "query", "pointer": "/by", "detail": f"no column {name!r}"}]
+        if name not in catalog.table.column_names:
+            hint = nearest(name, catalog.table.column_names) or f"its columns: {', '.join(catalog.table.column_names)}"
+            detail = f"the catalog has no column {name!r}"
+            raise Problem(422, detail, code="unknown-column", hint=hint, errors=pointer, facts={"column": name})
+        if name in SUMS or names.count(name) > 1:
+            detail = f"{name!r} is what is summed, or stands twice"
+            raise Problem(422, detail, code="bad-columns", errors=[{"in": "query", "pointer": "/by", "detail": detail}])
+    return names
