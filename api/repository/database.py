@@ -1,0 +1,122 @@
+"""The database: SQLite in WAL mode, or PostgreSQL by URL, and its transactions for reading and for writing."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event, inspect, make_url
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import ArgumentError, InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from sqlalchemy.orm import Session
+from sqlalchemy.pool import ConnectionPoolEntry
+
+from api.repository.errors import RepositoryError
+from api.repository.models import Base
+
+BUSY_SECONDS = 30
+"""How long a transaction waits for another's: in SQLite for the file, in PostgreSQL for a row."""
+_WRITE = {"mixture_write": True}
+
+
+def open_engine(url: str) -> Engine:
+    """An engine for `sqlite:///PATH` or `postgresql://…`; nothing is connected yet. Raises `database-url`."""
+    try:
+        parsed = make_url(url)
+    except ArgumentError:
+        raise _bad_url("this is not the address of a database") from None
+    if parsed.get_backend_name() == "sqlite":
+        if parsed.database in (None, "", ":memory:"):
+            raise _bad_url("a database in memory is gone with the process, and no other copy sees it")
+        engine = create_engine(parsed, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False})
+        _steer_sqlite(engine)
+        return engine
+    if parsed.get_backend_name() not in ("postgresql", "postgres"):
+        raise _bad_url(f"a database of the kind {parsed.get_backend_name()!r} is not supported")
+    options = f"-c lock_timeout={BUSY_SECONDS * 1000} -c timezone=UTC"
+    return create_engine(
+        parsed.set(drivername="postgresql+psycopg"),
+        pool_size=10,
+        max_overflow=10,
+        pool_timeout=BUSY_SECONDS,
+        pool_pre_ping=True,
+        connect_args={"connect_timeout": 10, "options": options, "application_name": "mixture"},
+    )
+
+
+def _bad_url(message: str) -> RepositoryError:
+    return RepositoryError(
+        message, code="database-url", hint="sqlite:///PATH and postgresql://USER@HOST/NAME are right"
+    )
+
+
+def _steer_sqlite(engine: Engine) -> None:
+    """Begin transactions ourselves: a writer takes the file at once, and so waits for its turn.
+
+    A transaction that reads first and then writes would be refused at once where another wrote in between.
+    """
+
+    @event.listens_for(engine, "connect")
+    def _connected(connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> None:
+        connection.isolation_level = None
+        cursor = connection.cursor()
+        for pragma in ("foreign_keys = ON", "synchronous = FULL"):
+            cursor.execute(f"PRAGMA {pragma}")
+        cursor.close()
+
+    @event.listens_for(engine, "begin")
+    def _begun(connection: Connection) -> None:
+        writes = connection.get_execution_options().get("mixture_write", False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+@contextmanager
+def reached() -> Iterator[None]:
+    """Say without its address and password that a database can not be reached, or did not answer in time."""
+    try:
+        yield
+    except (OperationalError, InterfaceError, PoolTimeoutError) as error:
+        raise RepositoryError(
+            "the database can not be reached, or did not answer in time", code="database-unreachable", hint="try again"
+        ) from error
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise RepositoryError(f"the service's folder can not be used: {reason}", code="data-dir-unusable") from error
+
+
+class Database:
+    """The engine and its sessions. Safe from any number of threads."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self._writing = engine.execution_options(**_WRITE)
+        # SQLite has one writer. Threads of one process take turns here, which is fair; only processes meet at the file.
+        self._turn = threading.Lock() if engine.dialect.name == "sqlite" else nullcontext()
+
+    @contextmanager
+    def reading(self) -> Iterator[Session]:
+        """A transaction that reads. Raises `database-unreachable`."""
+        with reached(), Session(self.engine) as session:
+            yield session
+
+    @contextmanager
+    def writing(self) -> Iterator[Session]:
+        """A transaction that writes: all of it or, where the block raises, nothing. Raises `database-unreachable`."""
+        with reached(), self._turn, Session(self._writing, expire_on_commit=False) as session, session.begin():
+            yield session
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.engine.dispose()
+
+
+def insert_missing(session: Session, table: type[Base], values: Mapping[str, Any]) -> bool:
+    """Insert a row unless its key is there, waiting for whoever is inserting the same; True where it was inserted."""
+    kind = sqlite if session.get_bind().dialect.name == "sqlite" else postgresql
+    key = inspect(table).primary_key[0]
+    statement = kind.insert(table).values(values).on_conflict_do_nothing().returning(key)
+    return session.execute(statement).first() is not None

@@ -1,0 +1,77 @@
+"""Files by the SHA-256 of their bytes, in one folder that several copies of the service may share.
+
+A file is whole or not there: it is written beside, flushed to the disk and takes its name by rename. Its name is made
+of its digest alone, so nothing of a request enters a path.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import secrets
+from pathlib import Path
+
+from api.repository.errors import RepositoryError
+
+_HEX = re.compile(r"[0-9a-f]{64}")
+
+
+class Objects:
+    """The folder of objects. Safe from any number of threads and processes."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def put(self, data: bytes) -> str:
+        """Keep bytes; gives their digest. Bytes that are there already are not written again."""
+        digest = hashlib.sha256(data).hexdigest()
+        path = self._path(digest)
+        if self._holds(path, data):
+            return digest
+        path.parent.mkdir(exist_ok=True)
+        beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
+        try:
+            with beside.open("xb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            beside.replace(path)
+        finally:
+            beside.unlink(missing_ok=True)
+        for folder in (path.parent, self.folder):
+            _flush(folder)
+        return digest
+
+    def get(self, digest: str) -> bytes:
+        """The bytes of a digest, which they are compared with. Raises `object-missing`, `object-damaged`."""
+        try:
+            data = self._path(digest).read_bytes()
+        except FileNotFoundError as error:
+            message = f"the object {digest} is not in the folder of objects"
+            raise RepositoryError(message, code="object-missing", digest=digest) from error
+        if hashlib.sha256(data).hexdigest() != digest:
+            message = f"the object {digest} is damaged: its bytes have another digest"
+            raise RepositoryError(message, code="object-damaged", digest=digest)
+        return data
+
+    def _path(self, digest: str) -> Path:
+        assert _HEX.fullmatch(digest), "digests come from this class and from the database"
+        return self.folder / digest[:2] / digest[2:]
+
+    def _holds(self, path: Path, data: bytes) -> bool:
+        """Whether a file is there whole; one that is damaged is written again."""
+        try:
+            return path.read_bytes() == data
+        except FileNotFoundError:
+            return False
+
+
+def _flush(folder: Path) -> None:
+    """Bring a folder's entries to the disk, so that a renamed file is there after a loss of power."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

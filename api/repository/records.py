@@ -1,0 +1,121 @@
+"""What the repository gives: rows as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """A mixture as it is kept: the texts as they were given, and what this service made of them.
+
+    digest: of the lock, hex; it names the mixture
+    tables: the bytes of each table by the name that the spec has for it
+    plan:   JSON, as `mixture plan --json` prints it
+    """
+
+    digest: str
+    mixture: str
+    steps: int
+    sequences: int
+    tokens: int
+    domains: int
+    spec: bytes
+    tables: Mapping[str, bytes]
+    lock: bytes
+    plan: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class MixtureRecord:
+    """A published mixture. `name` is the one that it was asked for by, or is listed under."""
+
+    digest: str
+    name: str | None
+    mixture: str
+    steps: int
+    sequences: int
+    tokens: int
+    domains: int
+    published: datetime
+    by: str
+
+
+class Change(StrEnum):
+    """What publishing did to a name."""
+
+    CREATED = "created"
+    MOVED = "moved"
+    UNCHANGED = "unchanged"
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What publishing came to; `replaced` is the digest that the name pointed to before it was moved."""
+
+    name: str
+    digest: str
+    change: Change
+    replaced: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A line of a name's history; `from_digest` is None for the first. `revision` counts from 1."""
+
+    name: str
+    revision: int
+    from_digest: str | None
+    to_digest: str
+    at: datetime
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressEntry:
+    """A line of a run's log: so many steps are done, and optionally the loss by domain."""
+
+    seq: int
+    step: int
+    loss: Mapping[str, float] | None
+    key: str | None
+    at: datetime
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """A run of the mixture with this lock digest. `mixture` is what it was registered by, `last` its newest report."""
+
+    number: int
+    id: str
+    name: str | None
+    mixture: str
+    digest: str
+    last_seq: int
+    last: ProgressEntry | None
+    registered: datetime
+    by: str
+
+
+class Scope(StrEnum):
+    """What a token lets its holder do."""
+
+    READ = "read"
+    PUBLISH = "publish"
+    RUN = "run"
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRecord:
+    """A token without its secret."""
+
+    number: int
+    id: str
+    name: str
+    scopes: frozenset[Scope]
+    created: datetime
+    revoked: datetime | None

@@ -1,0 +1,51 @@
+"""The repository: all that changes while the service runs, shared by any number of copies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sqlalchemy import text
+
+from api.repository.database import Database, open_engine, reached
+from api.repository.errors import RepositoryError
+from api.repository.migrate import migrate, newest_revision, revision_of
+from api.repository.mixtures import Mixtures
+from api.repository.objects import Objects
+from api.repository.runs import Runs
+from api.repository.tokens import Tokens
+
+
+class Repository(Mixtures, Runs, Tokens):
+    """Mixtures, runs and tokens over one database and one folder of objects. Safe from any number of threads."""
+
+    @classmethod
+    def open(cls, data_dir: Path, database_url: str | None = None) -> Repository:
+        """Open it, and bring the database to this version's tables.
+
+        data_dir:     where `objects/` and, by default, `mixture.db` are; a folder that all copies share
+        database_url: `postgresql://…` or `sqlite:///PATH`
+
+        Raises RepositoryError: `database-unreachable`, `database-newer`, `database-url`, `data-dir-unusable`.
+        """
+        database = Database(open_engine(database_url or f"sqlite:///{data_dir.absolute() / 'mixture.db'}"))
+        try:
+            with reached():
+                objects = Objects(data_dir / "objects")
+                migrate(database.engine)
+        except BaseException:
+            database.close()
+            raise
+        return cls(database, objects)
+
+    def check(self) -> None:
+        """Raise RepositoryError where the database does not answer, or has other tables than this version's."""
+        with self.database.reading() as session:
+            session.execute(text("SELECT 1"))
+            revision = revision_of(session.connection())
+        if revision != newest_revision():
+            message = f"the database is at revision {revision}, this version's is {newest_revision()}"
+            raise RepositoryError(message, code="database-newer", revision=revision)
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.database.close()

@@ -1,0 +1,143 @@
+"""Runs and their logs: only added to, numbered without gaps, so who has read to a number has missed nothing."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from sqlalchemy import and_, select
+from sqlalchemy.orm import Session
+
+from api.repository.database import Database
+from api.repository.errors import RepositoryError
+from api.repository.models import ProgressRow, RunRow
+from api.repository.records import ProgressEntry, RunRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """An entry of the log, and whether this report added it; a report that was sent before did not."""
+
+    entry: ProgressEntry
+    added: bool
+
+
+class Runs:
+    """The part of the repository that keeps runs."""
+
+    database: Database
+
+    def create_run(self, *, mixture: str, digest: str, name: str | None, by: str) -> RunRecord:
+        """Register a run of the mixture with this lock digest (hex); `mixture` is how it was asked for."""
+        row = RunRow(
+            id=secrets.token_hex(8), name=name, mixture=mixture, digest=digest, last_seq=0, at=datetime.now(UTC), by=by
+        )
+        with self.database.writing() as session:
+            session.add(row)
+            session.flush()
+            return _run(row, None)
+
+    def runs(self, *, before: int | None = None, limit: int) -> list[RunRecord]:
+        """Runs with their newest report, newest first, those registered before number `before`."""
+        asked = _WITH_LAST if before is None else _WITH_LAST.where(RunRow.number < before)
+        with self.database.reading() as session:
+            rows = session.execute(asked.order_by(RunRow.number.desc()).limit(limit)).all()
+            return [_run(row, last) for row, last in rows]
+
+    def run(self, run_id: str) -> RunRecord:
+        """A run with its newest report. Raises `unknown-run`."""
+        with self.database.reading() as session:
+            found = session.execute(_WITH_LAST.where(RunRow.id == run_id)).one_or_none()
+            if found is None:
+                raise _unknown(run_id)
+            return _run(*found)
+
+    def add_progress(
+        self, run_id: str, *, step: int, loss: Mapping[str, float] | None, key: str | None, by: str
+    ) -> Reported:
+        """Add to a run's log. With a key, the same report sent again is the entry that is there already.
+
+        Raises `unknown-run`, and `progress-conflict` where step and key are there with another loss.
+        """
+        with self.database.writing() as session:
+            # Reports of one run take turns here, so numbers have no gaps and appear in order.
+            run = session.scalar(select(RunRow).where(RunRow.id == run_id).with_for_update())
+            if run is None:
+                raise _unknown(run_id)
+            known = None if key is None else _with_key(session, run.number, step, key)
+            if known is not None:
+                return Reported(_entry(_same(known, loss)), added=False)
+            run.last_seq += 1
+            row = ProgressRow(
+                run=run.number,
+                seq=run.last_seq,
+                step=step,
+                loss=None if loss is None else dict(loss),
+                key=key,
+                at=datetime.now(UTC),
+                by=by,
+            )
+            session.add(row)
+            session.flush()
+            return Reported(_entry(row), added=True)
+
+    def progress(self, run_id: str, *, after: int = 0, limit: int) -> list[ProgressEntry]:
+        """A run's log in order, from behind number `after`. Raises `unknown-run`."""
+        with self.database.reading() as session:
+            number = session.scalar(select(RunRow.number).where(RunRow.id == run_id))
+            if number is None:
+                raise _unknown(run_id)
+            asked = select(ProgressRow).where(ProgressRow.run == number, ProgressRow.seq > after)
+            rows = session.scalars(asked.order_by(ProgressRow.seq).limit(limit)).all()
+            return [_entry(row) for row in rows]
+
+    def last_seqs(self, run_ids: Collection[str]) -> dict[str, int]:
+        """The last number of each run's log: one question for all runs that are watched."""
+        with self.database.reading() as session:
+            asked = select(RunRow.id, RunRow.last_seq).where(RunRow.id.in_(run_ids))
+            return {row.id: row.last_seq for row in session.execute(asked)}
+
+
+_WITH_LAST = select(RunRow, ProgressRow).outerjoin(
+    ProgressRow, and_(ProgressRow.run == RunRow.number, ProgressRow.seq == RunRow.last_seq)
+)
+
+
+def _with_key(session: Session, run: int, step: int, key: str) -> ProgressRow | None:
+    asked = select(ProgressRow).where(ProgressRow.run == run, ProgressRow.step == step, ProgressRow.key == key)
+    return session.scalar(asked)
+
+
+def _same(known: ProgressRow, loss: Mapping[str, float] | None) -> ProgressRow:
+    if known.loss != (None if loss is None else dict(loss)):
+        raise RepositoryError(
+            f"step {known.step} was reported with the key {known.key!r} before, with another loss",
+            code="progress-conflict",
+            hint="the log is only added to: report again with another key",
+            seq=known.seq,
+        )
+    return known
+
+
+def _unknown(run_id: str) -> RepositoryError:
+    return RepositoryError(f"there is no run {run_id!r}", code="unknown-run", run=run_id)
+
+
+def _entry(row: ProgressRow) -> ProgressEntry:
+    return ProgressEntry(row.seq, row.step, row.loss, row.key, row.at, row.by)
+
+
+def _run(row: RunRow, last: ProgressRow | None) -> RunRecord:
+    return RunRecord(
+        number=row.number,
+        id=row.id,
+        name=row.name,
+        mixture=row.mixture,
+        digest=row.digest,
+        last_seq=row.last_seq,
+        last=None if last is None else _entry(last),
+        registered=row.at,
+        by=row.by,
+    )

@@ -1,0 +1,60 @@
+"""Files by digest: whole or not there, and compared with their digest when read."""
+
+from __future__ import annotations
+
+import hashlib
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from api.repository import RepositoryError
+from api.repository.objects import Objects
+
+
+@pytest.fixture
+def objects(tmp_path):
+    return Objects(tmp_path / "objects")
+
+
+@pytest.mark.parametrize("data", [b"", b"text", bytes(range(256)) * 10_000])
+def test_bytes_are_given_back_by_their_sha_256(objects, data):
+    digest = objects.put(data)
+    assert digest == hashlib.sha256(data).hexdigest()
+    assert objects.get(digest) == data
+    assert Objects(objects.folder).get(digest) == data
+
+
+def test_an_object_that_is_not_there_is_named(objects):
+    with pytest.raises(RepositoryError, match="0" * 64) as caught:
+        objects.get("0" * 64)
+    assert caught.value.code == "object-missing"
+
+
+def test_a_damaged_object_is_refused_and_made_whole_by_the_next_who_brings_it(objects):
+    digest = objects.put(b"a text of some length")
+    (path,) = [path for path in objects.folder.rglob("*") if path.is_file()]
+    path.write_bytes(b"a text of same length")
+    with pytest.raises(RepositoryError) as caught:
+        objects.get(digest)
+    assert caught.value.code == "object-damaged"
+    assert objects.put(b"a text of some length") == digest
+    assert objects.get(digest) == b"a text of some length"
+
+
+def test_many_who_bring_the_same_at_once_leave_one_file_and_nothing_beside_it(objects):
+    data = bytes(100_000)
+    with ThreadPoolExecutor(16) as threads:
+        digests = set(threads.map(lambda _: Objects(objects.folder).put(data), range(64)))
+    assert digests == {hashlib.sha256(data).hexdigest()}
+    assert [path.stat().st_size for path in objects.folder.rglob("*") if path.is_file()] == [100_000]
+
+
+def test_what_a_writer_left_behind_that_was_killed_is_never_read(objects):
+    digest = objects.put(b"whole")
+    (path,) = [path for path in objects.folder.rglob("*") if path.is_file()]
+    path.rename(path.with_name(f".{path.name}.0011.tmp"))
+    with pytest.raises(RepositoryError) as caught:
+        objects.get(digest)
+    assert caught.value.code == "object-missing"
+    objects.put(b"whole")
+    assert objects.get(digest) == b"whole"
