@@ -180,6 +180,7 @@ def test_a_budget_in_steps_and_tokens_that_disagree_is_found_with_both_figures(w
     assert finding.facts["tokens_asked"] == 18_750_000_000_000
     assert "18,005,144,633,344" in finding.message
     assert "18,750,000,000,000" in finding.message
+    assert finding.place.path == "budget.tokens"
 
 
 @pytest.mark.parametrize(("tokens", "mismatches"), [(12_800, 0), (12_927, 0), (12_928, 1), (12_673, 0), (12_672, 1)])

@@ -43,10 +43,10 @@ def test_a_range_within_a_file_is_a_view_that_can_not_be_written(make_store: Mak
 def test_rows_of_several_domains_equal_their_ranges_also_across_files(make_store: MakeStore, long_text: str):
     store = make_store(a=[long_text], b=[long_text[::-1]], c=["short"])
     names = ["b", "a"]
-    domain = np.array([0, 1, 1, 0, 1])
-    first = np.array([65_530, 0, 131_071, 17, 199_937], np.int64)
+    domain = np.array([0, 1, 1, 0, 1, 0, 1])
+    first = np.array([65_530, 0, 131_071, 17, 199_937, 65_536 - 64, 65_536 - 63], np.int64)
     rows = store.reader(names).rows(domain, first, 64)
-    assert rows.shape == (5, 64)
+    assert rows.shape == (7, 64)
     assert rows.dtype == np.uint16
     for row, d, f in zip(rows, domain.tolist(), first.tolist(), strict=True):
         assert np.array_equal(row, store.read(names[d], f, 64))

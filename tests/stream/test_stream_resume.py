@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,13 @@ THREE_BATCHES = """
   - phase: c
     batch: 24 sequences
     sequence_length: 128
+    weights: {code: 50%, web: 50%}
+"""
+WEB_COMES_LATER = """
+  - phase: first
+    until: step 17
+    weights: {code: 60%, notes: 40%}
+  - phase: second
     weights: {code: 50%, web: 50%}
 """
 
@@ -153,6 +161,30 @@ def test_states_are_the_same_for_all_world_sizes_and_small(store: Store, make) -
     assert set(json.loads(states[0])) == {"step", "history", "content", "boundaries"}
 
 
+def test_a_state_keeps_the_history_at_each_boundary_before_its_step(store: Store, make) -> None:
+    lock = make(THREE_BATCHES, steps=20)
+    for step, begun in ((0, []), (1, [0]), (7, [0]), (8, [0, 7]), (13, [0, 7]), (20, [0, 7, 13])):
+        state = open_stream(lock, store, first_step=step).state_dict()
+        assert state["boundaries"] == [[start, lock.schedule().history(start)] for start in begun]
+        assert state["history"] == lock.schedule().history(step)
+
+
+def test_content_that_was_not_read_before_a_step_is_no_part_of_its_state(tmp_path: Path, store: Store, make) -> None:
+    text = DOMAINS["web"]["web-3"]
+    changed = make_store(tmp_path / "changed", DOMAINS | {"web": DOMAINS["web"] | {"web-3": text.swapcase()}})
+    lock = replace(make(WEB_COMES_LATER), content={})  # as of a lock made from a table
+    for step, is_told in ((17, True), (18, False)):
+        state = open_stream(lock, store, first_step=step).state_dict()
+        other = open_stream(lock, changed)
+        if is_told:
+            other.load_state_dict(state)
+            assert other.state_dict() == state
+        else:
+            with pytest.raises(StreamError) as caught:
+                other.load_state_dict(state)
+            assert caught.value.code == "content-differs"
+
+
 def test_the_same_documents_with_one_changed_do_not_go_on_unless_told_why(tmp_path: Path, store: Store, make) -> None:
     text = DOMAINS["web"]["web-3"]
     changed = make_store(tmp_path / "changed", DOMAINS | {"web": DOMAINS["web"] | {"web-3": text.swapcase()}})
@@ -179,14 +211,7 @@ def test_the_reason_for_other_content_is_kept_before_any_of_it_has_been_read(
 ) -> None:
     text = DOMAINS["web"]["web-3"]
     changed = make_store(tmp_path / "changed", DOMAINS | {"web": DOMAINS["web"] | {"web-3": text.swapcase()}})
-    web_comes_later = """
-  - phase: first
-    until: step 17
-    weights: {code: 60%, notes: 40%}
-  - phase: second
-    weights: {code: 50%, web: 50%}
-"""
-    lock = make(web_comes_later)
+    lock = make(WEB_COMES_LATER)
     with pytest.raises(StoreError) as caught:
         open_stream(lock, changed)
     assert (caught.value.code, caught.value.facts["domain"]) == ("content-differs", "web")
@@ -206,6 +231,22 @@ def test_a_world_size_that_does_not_divide_the_batch_is_refused_with_those_that_
     with pytest.raises(StreamError, match="4 or 6") as caught:
         open_stream(make(), store, 0, 5)
     assert caught.value.code == "batch-not-divisible"
+
+
+def test_only_batches_that_are_still_to_come_have_to_be_divisible(store: Store, make) -> None:
+    lock = make(THREE_BATCHES.replace("batch: 24", "batch: 32"), steps=20)  # 24 sequences, then 48, then 32
+    state = open_stream(lock, store, first_step=13).state_dict()
+    assert len(next(open_stream(lock, store, 31, 32, first_step=13))) == 1
+    for step, world_size in ((12, 32), (0, 16), (0, 32), (7, 12)):
+        with pytest.raises(StreamError) as caught:
+            open_stream(lock, store, 0, world_size, first_step=step)
+        assert caught.value.code == "batch-not-divisible"
+    for step, world_size in ((7, 16), (0, 8)):
+        open_stream(lock, store, 0, world_size, first_step=step)
+    late = open_stream(lock, store, 0, 32, first_step=13)
+    late.load_state_dict(state)
+    with pytest.raises(StreamError):
+        late.load_state_dict(open_stream(lock, store, first_step=12).state_dict())
 
 
 def test_uneven_ranks_have_as_many_steps_and_together_exactly_the_sequences(store: Store, make) -> None:
