@@ -10,8 +10,8 @@ from mixture.errors import CatalogError, UnitError
 from mixture.names import odd_character
 from mixture.units import LARGEST_COUNT, Unit, format_exact, parse_quantity, quote, whole_number
 
-# Above, neighbouring integers are the same double, so a double does not say which one is meant.
-_LARGEST_EXACT_DOUBLE = 2**53
+LARGEST_EXACT_DOUBLE = 2**53
+"""Above, neighbouring integers are the same double, so a double does not say which one is meant."""
 
 
 def cell_text(cell: Cell) -> str | None:
@@ -43,7 +43,7 @@ def count(table: Table, row: int, column: str, *, unit: Unit | None) -> int:
     """A whole number from 0 up to 2^63 - 1. Raises CatalogError."""
     value = number(table, row, column, unit=unit)
     cell = table.columns[column][row]
-    if isinstance(cell, float) and value > _LARGEST_EXACT_DOUBLE:
+    if isinstance(cell, float) and value > LARGEST_EXACT_DOUBLE:
         message = f"column {quote(column)}: {cell!r} is a float above 2^53, which does not say one exact integer"
         raise table.error(message, row=row, code="not-whole", hint="write it as an integer", column=column)
     try:

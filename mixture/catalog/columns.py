@@ -7,12 +7,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from mixture.catalog.cells import LARGEST_EXACT_DOUBLE
 from mixture.catalog.table import Cell, Table
 from mixture.errors import CatalogError, Place
 from mixture.units import LARGEST_COUNT, quote
 
 _TYPES = {int: pa.int64(), float: pa.float64(), str: pa.string(), bool: pa.bool_()}
-_LARGEST_EXACT_DOUBLE = 2**53
 
 
 def arrow_column(table: Table, name: str, rows: Sequence[int]) -> pa.Array[Any]:
@@ -23,7 +23,7 @@ def arrow_column(table: Table, name: str, rows: Sequence[int]) -> pa.Array[Any]:
     cells = table.columns[name]
     kinds = {type(cell) for cell in cells if cell is not None}
     if kinds == {int, float}:
-        _check_integers(table, name, most=_LARGEST_EXACT_DOUBLE, why="is not exact as a float, which others are")
+        _check_integers(table, name, most=LARGEST_EXACT_DOUBLE, why="is not exact as a float, which others are")
         cells = [None if cell is None else float(cell) for cell in cells]
         kinds = {float}
     if len(kinds) > 1:

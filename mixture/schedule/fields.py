@@ -140,7 +140,7 @@ def _check_batches(data: ScheduleData) -> None:
     for i, batch in enumerate(data.batches):
         if not 1 <= batch.sequences <= MAX_BATCH or batch.mix_steps < 1:
             raise _refuse(f"batches[{i}]", "sequences must be 1 to 2^24 and mix_steps at least 1")
-        if batch.mix_steps > 1 and batch.sequences * batch.mix_steps > MAX_BATCH:
+        if batch.sequences * batch.mix_steps > MAX_BATCH:
             raise _refuse(f"batches[{i}]", "more than 2^24 sequences would be mixed together")
     for i, (a, b) in enumerate(pairwise(data.batches), start=1):
         if b.first_step <= a.first_step:

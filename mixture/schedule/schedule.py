@@ -200,10 +200,10 @@ class Schedule:
         for s, stretch in enumerate(self._stretches):
             if stretch.first_step >= step:
                 break
-            whole = s + 1 < len(self._drawn_before) and stretch.first_step + stretch.steps <= step
-            drawn = (
-                self._drawn_before[s + 1] - self._drawn_before[s] if whole else stretch.drawn(step - stretch.first_step)
-            )
+            if stretch.first_step + stretch.steps <= step:
+                drawn = self._drawn_before[s + 1] - self._drawn_before[s]
+            else:
+                drawn = stretch.drawn(step - stretch.first_step)
             total += drawn * stretch.length
         return total
 

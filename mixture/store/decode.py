@@ -9,11 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from mixture.errors import Place, StoreError
+from mixture.store.manifest import BYTES, TOKENIZER
 from mixture.store.rows import Tokens
 from mixture.store.store import Store
-
-BYTES = "bytes"
-TOKENIZER = "tokenizer.json"
 
 
 def decoder(store: Store, tokenizer: Path | None = None) -> Callable[[Tokens], str]:

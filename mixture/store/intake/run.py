@@ -26,9 +26,9 @@ from mixture.store.intake.report import (
 )
 from mixture.store.intake.sources import SourceDomain, Sources, read_sources
 from mixture.store.intake.texts import Piece, split
-from mixture.store.intake.tokenizer import BYTES, Tokenizer, TokenizerChoice, choose_tokenizer
+from mixture.store.intake.tokenizer import Tokenizer, TokenizerChoice, choose_tokenizer
 from mixture.store.intake.workplace import publish, workplace
-from mixture.store.manifest import TOKENS
+from mixture.store.manifest import BYTES, TOKENS
 from mixture.store.tables import FILE_TOKENS, ROW_GROUP, shared_ids, write_tables
 from mixture.units import quote
 

@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixture.errors import IngestError, Place, nearest
-from mixture.store.manifest import TokenizerRecord
+from mixture.store.manifest import BYTES, TokenizerRecord
 from mixture.units import quote
 
-BYTES = "bytes"
 _BYTE_RULE = "mixture byte tokenizer 1: the bytes of the text in UTF-8 as ids 0 to 255; 256 is end-of-document"
 
 # What models call it. Where a vocabulary has several, the sources file must say which.

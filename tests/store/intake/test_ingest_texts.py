@@ -39,7 +39,7 @@ def test_odd_texts_among_lines_are_counted_by_reason(tmp_path: Path, sources: Wr
     assert domain.documents == 2
     assert verify_store(tmp_path / "store") == []
     store = open_store(tmp_path / "store")
-    assert store.documents("web", 0, store.domains["web"].tokens)["tokens"].to_pylist() in ([5, 5],)
+    assert store.documents("web", 0, store.domains["web"].tokens)["tokens"].to_pylist() == [5, 5]
 
 
 def test_odd_texts_in_parquet_are_counted_by_reason(tmp_path: Path, sources: WriteSources):
