@@ -11,7 +11,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from mixture.errors import StoreError
+from mixture.errors import Place, StoreError
 from mixture.store.files import DATA_START
 from mixture.store.manifest import DomainRecord
 
@@ -38,7 +38,7 @@ class Maps(dict[int, memoryview]):
             size = DATA_START + self._sizes[number]
             if os.fstat(descriptor).st_size < size:
                 # A map past the end of a file kills the process when it is read.
-                raise StoreError(f"{path}: was cut short after the store was opened", code="file-size", file=path)
+                raise StoreError("was cut short after the store was opened", code="file-size", place=Place(file=path))
             mapped = mmap.mmap(descriptor, size, access=mmap.ACCESS_READ)
         finally:
             os.close(descriptor)
