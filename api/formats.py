@@ -54,7 +54,8 @@ class Suffixes:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["path"].startswith(PREFIX):
+        # Only what is read has forms: taken off a name that is written to, an ending would write to another name.
+        if scope["type"] == "http" and scope["method"] in ("GET", "HEAD") and scope["path"].startswith(PREFIX):
             path: str = scope["path"]
             stem, dot, ending = path.rpartition(".")
             form = _BY_SUFFIX.get(f".{ending}") if dot else None

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from api.builtin import LOCK_FILE, SPEC_FILE
+from api.bundles import lay_out
 from api.library import LoadedMixture, Source
 from api.repository import Bundle, MixtureRecord
 from api.stores import Stores
@@ -19,9 +20,7 @@ def load_published(bundle: Bundle, record: MixtureRecord, stores: Stores) -> Loa
     """The mixture in a bundle. Raises MixtureError where its bytes are no longer what was published."""
     with TemporaryDirectory(prefix="mixture-") as made:
         folder = Path(made)
-        for name, data in bundle.tables.items():
-            path = folder / PurePosixPath(name).name
-            path.write_bytes(data)
+        lay_out(folder, bundle.tables)
         (folder / SPEC_FILE).write_bytes(bundle.spec)
         (folder / LOCK_FILE).write_bytes(bundle.lock)
         spec = load_spec(folder / SPEC_FILE)

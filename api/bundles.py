@@ -1,0 +1,186 @@
+"""From what somebody publishes to the bundle that is kept: planned and locked here, in a folder with nothing else.
+
+What a request names becomes a file's name only in that folder, and only after it was found to be a plain name; the
+spec may name these files and no other. No message says where the folder was.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from api.builtin import LOCK_FILE, SPEC_FILE
+from api.problems import Problem
+from api.repository import Bundle, write_digest
+from mixture.errors import LockError, MixtureError, SpecError
+from mixture.plan import Lock, Plan, check_lock, lock_text, make_lock, make_plan, plan_json, read_lock
+from mixture.spec import Groups, Spec, TableColumn, WhereGroup, parse_spec
+
+MOST_TABLES = 32
+PLANS_AT_ONCE = 2
+"""Plans that one copy makes at a time: each may hold a large table in memory."""
+WAIT_SECONDS = 30.0
+
+TABLE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}|[A-Za-z0-9][A-Za-z0-9._-]{0,90}\.(csv|jsonl?|ndjson|parquet)")
+_PLACES = threading.BoundedSemaphore(PLANS_AT_ONCE)
+
+
+def make_bundle(spec: str, tables: Mapping[str, str], *, lock: str | None = None) -> Bundle:
+    """Plan and lock a spec over its tables.
+
+    tables: by the name that the spec has for each: the text of a file, or base64 of a Parquet file; a name without an
+            ending is a store's folder, and its value the store's table
+    lock:   the text of the publisher's lock; it must be what comes out here
+
+    A lock's content digests, of stores that this service may not have, are the publisher's word: every stream compares
+    them with the store that it reads. Raises MixtureError where spec, tables or lock are refused; Problem: 422
+    `table-name`, `table-encoding`, `table-unused`, `too-many-tables`, 409 `lock-differs` with both digests, 503 `busy`.
+    """
+    _check_names(tables)
+    data, contents = spec.encode(), {name: _bytes(name, text) for name, text in tables.items()}
+    with _place(), TemporaryDirectory(prefix="mixture-") as made, _told_without(Path(made)):
+        folder = Path(made)
+        lay_out(folder, contents)
+        read = _read_spec(data, folder, contents)
+        given = None if lock is None else _read_lock(folder, lock)
+        plan = make_plan(read)
+        fixed = make_lock(plan, content=None if given is None else given.content)
+        if given is not None and given.digest != fixed.digest:
+            raise _differs(given, fixed, read, plan)
+        return Bundle(
+            digest=fixed.digest,
+            mixture=fixed.mixture,
+            steps=plan.steps,
+            sequences=plan.sequences,
+            tokens=plan.tokens,
+            domains=len(plan.domains),
+            spec=data,
+            tables=contents,
+            lock=lock_text(fixed).encode(),
+            plan=json.dumps(plan_json(plan), ensure_ascii=False).encode(),
+        )
+
+
+def lay_out(folder: Path, tables: Mapping[str, bytes]) -> None:
+    """Write tables as a spec in this folder names them; of a store, its table and a store.json with nothing in it."""
+    for name, data in tables.items():
+        path = folder / name
+        if not path.suffix:
+            path.mkdir()
+            (path / "store.json").touch()
+            path = path / "domains.parquet"
+        path.write_bytes(data)
+
+
+def _check_names(tables: Mapping[str, str]) -> None:
+    if len(tables) > MOST_TABLES:
+        raise Problem(422, f"{len(tables)} tables, of at most {MOST_TABLES}", code="too-many-tables")
+    for name in tables:
+        if not TABLE_NAME.fullmatch(name) or name == LOCK_FILE:
+            hint = "letters, digits, '.', '_' and '-', with the ending .csv, .json, .jsonl, .ndjson or .parquet"
+            raise Problem(422, f"{name[:100]!r} can not be the name of a table", code="table-name", hint=hint)
+
+
+def _read_spec(data: bytes, folder: Path, tables: Mapping[str, bytes]) -> Spec:
+    """The spec, whose tables are all among those given, and which names all that were given."""
+    spec = parse_spec(data, path=folder / SPEC_FILE)
+    places = {key: replace(place, file=SPEC_FILE) for key, place in spec.places.items()}
+    spec = spec.model_copy(update={"path": Path(SPEC_FILE), "places": places})
+    named = set()
+    for key, path in _paths(spec):
+        if path.parent != folder or path.name not in tables:
+            known = ", ".join(sorted(tables)) or "none were given"
+            raise SpecError(
+                f"{key}: there is no such table among those that were given",
+                code="table-missing",
+                place=spec.place(key),
+                hint=f"the name of a table without a folder is right here: {known}",
+            )
+        named.add(path.name)
+    unused = sorted(set(tables) - named)
+    if unused:
+        detail = f"the spec does not name the table {unused[0]!r}"
+        raise Problem(422, detail, code="table-unused", hint="leave it out", facts={"tables": unused})
+    return spec
+
+
+def _paths(spec: Spec) -> Iterator[tuple[str, Path]]:
+    """Every file that a spec names, by the key that names it."""
+    yield "catalog", spec.catalog.path
+    for i, phase in enumerate(spec.phases):
+        key = f"phases[{i}].weights"
+        if isinstance(phase.weights, TableColumn):
+            yield key, phase.weights.path
+        if isinstance(phase.weights, Groups):
+            for j, group in enumerate(phase.weights.groups):
+                if isinstance(group, WhereGroup) and isinstance(group.within, TableColumn):
+                    yield f"{key}[{j}].within", group.within.path
+
+
+def _read_lock(folder: Path, text: str) -> Lock:
+    (folder / LOCK_FILE).write_text(text, encoding="utf-8")
+    return read_lock(folder / LOCK_FILE)
+
+
+def _differs(given: Lock, fixed: Lock, spec: Spec, plan: Plan) -> Problem:
+    """Both digests, and the first thing that differs."""
+    try:
+        check_lock(given, spec, catalog=plan.catalog, content=given.content)
+        detail = "spec and tables give another lock"
+    except LockError as error:
+        detail = error.message
+    return Problem(
+        409,
+        detail,
+        code="lock-differs",
+        hint="make the lock again with `mixture lock`",
+        facts={"given": write_digest(given.digest), "made": write_digest(fixed.digest)},
+    )
+
+
+@contextmanager
+def _place() -> Iterator[None]:
+    if not _PLACES.acquire(timeout=WAIT_SECONDS):
+        raise Problem(503, "too many mixtures are being planned", code="busy", headers={"Retry-After": "5"})
+    try:
+        yield
+    finally:
+        _PLACES.release()
+
+
+@contextmanager
+def _told_without(folder: Path) -> Iterator[None]:
+    """Take the folder out of what errors say: files are named as the spec names them."""
+    try:
+        yield
+    except MixtureError as error:
+        for single in (error, *getattr(error, "errors", ())):
+            _take_out(f"{folder}/", single)
+        raise
+
+
+def _take_out(prefix: str, error: MixtureError) -> None:
+    error.message = error.message.replace(prefix, "")
+    if error.hint is not None:
+        error.hint = error.hint.replace(prefix, "")
+    if error.place is not None and error.place.file is not None:
+        error.place = replace(error.place, file=error.place.file.removeprefix(prefix))
+
+
+def _bytes(name: str, text: str) -> bytes:
+    """A table's bytes: of Parquet from base64, of the others the text as it is."""
+    if "." in name and not name.endswith(".parquet"):
+        return text.encode()
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        hint = "Parquet is sent in base64, text as it is"
+        raise Problem(422, f"the table {name[:100]!r} is not base64", code="table-encoding", hint=hint) from None

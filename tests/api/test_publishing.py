@@ -1,0 +1,269 @@
+"""PUT /v1/mixtures/{name}: planned and locked by the service, kept whole, named with care."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from api_helpers import MIXTURES, ask
+
+from api.repository import Scope
+from mixture.plan import lock_text, make_lock, make_plan, plan_json, read_lock
+from mixture.spec import load_spec
+
+CELLS = "domain,tokens,kind\na,200000,web\nb,90000,code\nc,1000000,web\n"
+SPEC = """\
+# A small mixture.
+mixture: small
+catalog: cells.csv
+sequence_length: 64
+batch: 8 sequences
+budget: 100 steps
+phases:
+  - phase: first
+    share: 80%
+    weights: {a: 50%, b: 30%, c: 20%}
+  - phase: second
+    weights: [{where: "kind = 'web'", share: 100%, within: {table: shares.csv, column: late}}]
+"""
+SHARES = "domain,late\na,0.25\nc,0.75\n"
+SMALL = {"spec": SPEC, "tables": {"cells.csv": CELLS, "shares.csv": SHARES}}
+
+
+@pytest.fixture
+def app(make_app):
+    return make_app()
+
+
+@pytest.fixture
+def secret(app):
+    return app.state.services.repository.add_token("ann", [Scope.PUBLISH])[1]
+
+
+@pytest.fixture
+def put(app, secret):
+    """put("name", body, status=201, **headers): publishes, compares the status, gives the answer."""
+
+    def of(name, body=SMALL, *, status=201, code=None, **headers):
+        sent = {"Authorization": f"Bearer {secret}"} | {key.replace("_", "-"): value for key, value in headers.items()}
+        content = json.dumps(body).encode()
+        answer = ask(
+            app, "PUT", f"/v1/mixtures/{name}", content=content, headers=sent | {"Content-Type": "application/json"}
+        )
+        assert answer.status_code == status, answer.text
+        assert answer.headers.get("X-Error-Code") == code
+        return answer
+
+    return of
+
+
+def changed(**fields):
+    """The small mixture with another seed, so with another lock."""
+    return SMALL | {"spec": SPEC + f"seed: {fields.get('seed', 1)}\n"}
+
+
+def locked_here(folder: Path, body=SMALL):
+    """The plan and lock that the library makes of a body."""
+    folder.mkdir()
+    for name, text in body["tables"].items():
+        (folder / name).write_text(text)
+    (folder / "mixture.yaml").write_text(body["spec"])
+    plan = make_plan(load_spec(folder / "mixture.yaml"))
+    return plan, make_lock(plan)
+
+
+def test_what_is_published_is_read_back_as_the_library_makes_it(app, put, tmp_path):
+    plan, lock = locked_here(tmp_path / "here")
+    answer = put("small")
+    assert answer.json() == {
+        "name": "small",
+        "digest": lock.digest,
+        "ref": f"small@sha256:{lock.digest}",
+        "change": "created",
+        "replaced": None,
+        "url": "/v1/mixtures/small",
+    }
+    assert answer.headers["ETag"] == f'"sha256:{lock.digest}"'
+    for ref in ("small", f"small@sha256:{lock.digest}"):
+        assert ask(app, "GET", f"/v1/mixtures/{ref}/lock").text == lock_text(lock)
+        assert ask(app, "GET", f"/v1/mixtures/{ref}/spec").text == SPEC
+        made = ask(app, "GET", f"/v1/mixtures/{ref}/plan").json()
+        assert made["phases"] == plan_json(plan)["phases"]
+        assert [finding["place"]["file"] for finding in made["findings"] if finding["place"]] == [
+            "mixture.yaml" for finding in made["findings"] if finding["place"]
+        ]
+    assert "small" in [one["name"] for one in ask(app, "GET", "/v1/mixtures").json()["items"]]
+
+
+@pytest.mark.parametrize("name", ["demo", "marin-535b-a23b", "olmo-3-7b"])
+def test_every_mixture_of_this_repository_can_be_published_with_its_lock(put, name):
+    folder = MIXTURES / name
+    tables = {path.name: path.read_text() for path in folder.glob("*.csv")}
+    body = {"spec": (folder / "mixture.yaml").read_text(), "tables": tables}
+    answer = put(f"my-{name}", body | {"lock": (folder / "mixture.lock.json").read_text()})
+    assert answer.json()["digest"] == read_lock(folder / "mixture.lock.json").digest
+
+
+def test_publishing_the_same_again_changes_nothing(app, put):
+    first = put("small").json()
+    for headers in ({}, {"If_None_Match": "*"}, {"If_Match": f'"sha256:{first["digest"]}"'}):
+        assert put("small", status=200, **headers).json() == first | {"change": "unchanged"}
+    reworded = SMALL | {"spec": SPEC.replace("# A small mixture.", "# Said otherwise."), "lock": None}
+    assert put("small", reworded, status=200).json()["change"] == "unchanged", "it says the same"
+    assert ask(app, "GET", "/v1/mixtures/small/spec").text == SPEC, "what a digest names never changes"
+    assert len(ask(app, "GET", "/v1/mixtures/small/moves").json()["items"]) == 1
+
+
+def test_a_name_is_moved_by_who_names_the_digest_that_it_replaces(app, put):
+    first = put("small").json()["digest"]
+    refused = put("small", changed(), status=428, code="digest-required")
+    assert first in refused.json()["hint"]
+    put("small", changed(), status=409, code="name-conflict", If_Match=f'"sha256:{"0" * 64}"')
+    put("small", changed(), status=409, code="name-conflict", If_None_Match="*")
+    put("other", changed(), status=409, code="name-conflict", If_Match=f'"sha256:{first}"')
+    tag = ask(app, "GET", "/v1/mixtures/small").headers["ETag"]
+    moved = put("small", changed(), status=200, If_Match=tag).json()
+    assert (moved["change"], moved["replaced"]) == ("moved", first)
+    assert ask(app, "GET", "/v1/mixtures/small").json()["digest"] == moved["digest"] != first
+    assert ask(app, "GET", f"/v1/mixtures/small@sha256:{first}").json()["digest"] == first
+    moves = ask(app, "GET", "/v1/mixtures/small/moves").json()["items"]
+    assert [(move["from_digest"], move["to_digest"], move["by"]) for move in moves] == [
+        (None, first, "ann"),
+        (first, moved["digest"], "ann"),
+    ]
+
+
+@pytest.mark.parametrize("header", ['"sha256:12"', "*", '"a", "b"', "nothing", ""])
+def test_a_condition_that_says_no_digest_is_refused(put, header):
+    put("small", status=422, code="precondition-invalid", If_Match=header)
+    put("small", status=422, code="precondition-invalid", If_None_Match=header if header != "*" else "W/*x")
+
+
+def test_a_lock_that_is_not_what_comes_out_is_a_conflict_that_says_both_digests(app, put, tmp_path):
+    _, lock = locked_here(tmp_path / "here")
+    _, other = locked_here(tmp_path / "there", changed())
+    put("same", SMALL | {"lock": lock_text(lock)})
+    answer = put("small", SMALL | {"lock": lock_text(other)}, status=409, code="lock-differs").json()
+    assert answer["facts"] == {"given": f"sha256:{other.digest}", "made": f"sha256:{lock.digest}"}
+    assert "seed" in answer["detail"]
+    tables = {"cells.csv": CELLS.replace("200000", "200001"), "shares.csv": SHARES}
+    answer = put("small", {"spec": SPEC, "tables": tables, "lock": lock_text(lock)}, status=409, code="lock-differs")
+    assert "'a'" in answer.json()["detail"]
+    put("small", SMALL | {"lock": lock_text(lock).replace('"seed": 0', '"seed": 5')}, status=422, code="lock-digest")
+    put("small", SMALL | {"lock": "{"}, status=422, code="lock-not-json")
+    assert ask(app, "GET", "/v1/mixtures/small").status_code == 404
+
+
+def parquet(text: str) -> str:
+    """A CSV table as Parquet, in base64."""
+    rows = [line.split(",") for line in text.splitlines()]
+    columns = dict(zip(rows[0], zip(*rows[1:], strict=True), strict=True))
+    columns |= {"tokens": [int(tokens) for tokens in columns["tokens"]]} if "tokens" in columns else {}
+    out = io.BytesIO()
+    pq.write_table(pa.table({name: pa.array(list(cells)) for name, cells in columns.items()}), out)
+    return base64.b64encode(out.getvalue()).decode()
+
+
+def test_tables_come_as_parquet_and_as_json_too_and_give_the_same_mixture(app, put):
+    digest = put("small").json()["digest"]
+    rows = [{"domain": "a", "late": 0.25}, {"domain": "c", "late": 0.75}]
+    spec = SPEC.replace("cells.csv", "cells.parquet").replace("shares.csv", "shares.json")
+    body = {"spec": spec, "tables": {"cells.parquet": parquet(CELLS), "shares.json": json.dumps(rows)}}
+    assert put("small", body, status=200).json()["digest"] == digest
+    assert ask(app, "GET", "/v1/catalogs/small/domains").json()["items"]
+
+
+def test_a_mixture_locked_over_a_stores_folder_is_published_with_its_content_digests(app, put, tmp_path):
+    spec = SPEC.replace("cells.csv", "store")
+    body = {"spec": spec, "tables": {"store": parquet(CELLS), "shares.csv": SHARES}}
+    plan, _ = locked_here(tmp_path / "here")
+    lock = make_lock(plan, content={"a": "ab" * 32, "b": "cd" * 32, "c": "ef" * 32})
+    assert put("stored", body | {"lock": lock_text(lock)}).json()["digest"] == lock.digest
+    assert ask(app, "GET", "/v1/mixtures/stored/lock").text == lock_text(lock)
+
+
+@pytest.mark.parametrize(
+    "path", ["/etc/passwd", "../cells.csv", "sub/cells.csv", "./sub/../cells.csv", "..", ".", "other.csv", "cells.csv/"]
+)
+def test_a_spec_reaches_no_file_but_the_tables_that_came_with_it(put, path):
+    for spec in (
+        SPEC.replace("catalog: cells.csv", f"catalog: {path}"),
+        SPEC.replace("table: shares.csv", f"table: {path}"),
+        SPEC.replace("weights: {a: 50%, b: 30%, c: 20%}", f"weights: {{table: {path}, column: late}}"),
+    ):
+        if path == "cells.csv/":  # says the same as without the slash
+            continue
+        answer = put("small", SMALL | {"spec": spec}, status=422, code="table-missing").json()
+        assert answer["errors"][0]["in"] == "mixture.yaml"
+        assert answer["errors"][0]["line"] > 1
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../cells.csv", "/etc/cells.csv", "a/b.csv", ".hidden.csv", "mixture.yaml", "mixture.lock.json", "x.exe", "", "..",
+     "a\0.csv", "ü.csv", "x" * 120 + ".csv", "a\n.csv"],
+)  # fmt: skip
+def test_table_names_that_are_no_plain_names_of_tables_are_refused(put, name):
+    put("small", SMALL | {"tables": SMALL["tables"] | {name: "x"}}, status=422, code="table-name")
+
+
+def test_tables_that_nothing_names_or_that_are_too_many_are_refused(put):
+    put("small", SMALL | {"tables": SMALL["tables"] | {"more.csv": CELLS}}, status=422, code="table-unused")
+    many = {f"t{i}.csv": CELLS for i in range(40)}
+    put("small", SMALL | {"tables": SMALL["tables"] | many}, status=422, code="too-many-tables")
+    binary = SMALL["tables"] | {"cells.parquet": "not base64!"}
+    put("small", SMALL | {"tables": binary}, status=422, code="table-encoding")
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "where"),
+    [
+        (SMALL | {"spec": SPEC.replace("c: 20%", "cc: 20%")}, "unknown-domain", {"in": "mixture.yaml", "line": 10}),
+        (SMALL | {"spec": SPEC + "seed: 1\nseed: 2\n"}, "duplicate-key", {"in": "mixture.yaml", "line": 14}),
+        (SMALL | {"spec": SPEC.replace("100 steps", "2e12T")}, "exponent-and-suffix", {"in": "mixture.yaml"}),
+        (SMALL | {"spec": SPEC.replace("budget: 100 steps", "budget: 9000 steps")}, "over-epochs", {}),
+        ({"spec": SPEC, "tables": {"cells.csv": "domain\na\n", "shares.csv": SHARES}}, "missing-column",
+         {"in": "cells.csv", "line": 1}),
+        (SMALL | {"spec": "a half \ud800 character"}, "invalid-request", {"in": "body", "pointer": "/spec"}),
+        (SMALL | {"more": 1}, "invalid-request", {"in": "body", "pointer": "/more"}),
+        ({"spec": SPEC}, "invalid-request", {"in": "body", "pointer": "/tables"}),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said_with_its_place_and_without_the_servers_folders(put, body, code, where):
+    if code == "over-epochs":
+        body = body | {"spec": body["spec"] + "max_epochs: 1\n"}
+    answer = put("small", body, status=422, code=code)
+    assert where.items() <= answer.json().get("errors", [{}])[0].items()
+    assert "/tmp" not in answer.text
+
+
+def test_publishing_takes_a_token_with_the_scope(app, secret):
+    repository = app.state.services.repository
+    runner = repository.add_token("trainer", [Scope.RUN, Scope.READ])[1]
+    token, revoked = repository.add_token("gone", [Scope.PUBLISH])
+    repository.revoke_token(token.id)
+    for authorization, status, code in [
+        ({}, 401, "token-missing"),
+        ({"Authorization": "Bearer nonsense"}, 401, "token-unknown"),
+        ({"Authorization": f"Bearer {revoked}"}, 401, "token-unknown"),
+        ({"Authorization": f"Basic {secret}"}, 401, "authorization-invalid"),
+        ({"Authorization": f"Bearer {runner}"}, 403, "scope-missing"),
+    ]:
+        answer = ask(app, "PUT", "/v1/mixtures/small", json=SMALL, headers=authorization)
+        assert (answer.status_code, answer.headers["X-Error-Code"]) == (status, code)
+    assert ask(app, "GET", "/v1/mixtures/small").status_code == 404
+
+
+def test_names_of_mixtures_that_come_with_the_service_can_not_be_taken(put):
+    put("demo", status=409, code="name-built-in")
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.csv", "a b", "ü", "-a", "a@b", "x" * 101])
+def test_names_that_an_address_could_not_carry_are_refused(app, put, name):
+    put(name, status=422, code="name-invalid" if "." in name else "invalid-request")
+    assert app.state.services.repository.names(limit=10) == []
