@@ -57,7 +57,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 
 def operation_id(route: APIRoute) -> str:
     """`tag-name`, the same in every version: clients are generated from it."""
-    return f"{route.tags[0]}-{route.name.replace('_', '-')}"
+    return "-".join([*map(str, route.tags[:1]), route.name.replace("_", "-")])
 
 
 def _middleware(services: Services) -> list[Middleware]:

@@ -23,6 +23,8 @@ def sums_by(catalog: Catalog, columns: Sequence[str], rows: Sequence[int]) -> pa
     groups: dict[tuple[object, ...], list[int]] = defaultdict(list)
     for row, key in zip(rows, keys if columns else ((),) * len(rows), strict=True):
         groups[key].append(row)
+    if not columns:
+        _ = groups[()]  # one sum without groups, of nothing too
     order = sorted(groups, key=lambda key: [(cell is None, cell) for cell in key])
     held = [[catalog.domains[row] for row in groups[key]] for key in order]
     tokens = [sum(domain.tokens for domain in group) for group in held]

@@ -36,7 +36,7 @@ ANYWHERE = (429, 500)
 """Problems of every operation."""
 WITH_ROUTES = (401, 403, 404, 406, 422, 503)
 """Problems of every operation below /v1."""
-WITH_BODIES = (413, 415)
+WITH_BODIES = (400, 413, 415)
 
 
 def describe(app: FastAPI) -> dict[str, Any]:

@@ -1,0 +1,131 @@
+"""/v1/catalogs: domains with their attributes, which of them, and sums."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import httpx2
+import pytest
+from api_helpers import MIXTURES, ask
+
+from mixture.catalog import read_catalog
+
+MARIN = "/v1/catalogs/marin-535b-a23b"
+
+
+def test_every_mixture_has_its_catalog(client: httpx2.Client):
+    listed = client.get("/v1/catalogs?limit=3").json()
+    assert [one["name"] for one in listed["items"]] == ["demo", "marin-535b-a23b", "marin-announced-80-20"]
+    assert [one["name"] for one in client.get(listed["next_url"]).json()["items"]] == ["olmo-3-7b"]
+    shown = client.get(MARIN).json()
+    catalog = read_catalog(MIXTURES / "marin-535b-a23b" / "cells.csv")
+    assert (shown["catalog"], shown["tokens"], shown["domains"]) == (catalog.digest, 23_106_103_007_622, 200)
+    assert {"name": "cluster", "type": "string"} in shown["columns"]
+
+
+def test_domains_are_those_that_a_condition_is_true_for(client: httpx2.Client):
+    where = "cluster = 'c00' and quality >= 2"
+    rows = client.get(f"{MARIN}/domains", params={"where": where}).json()["items"]
+    assert [row["domain"] for row in rows] == ["c00q2", "c00q3", "c00q4"]
+    assert rows[0] == {
+        "domain": "c00q2", "cluster": "c00", "quality": 2, "title": "Geopolitics and World News",
+        "tokens": 218832257133,
+        "initial": rows[0]["initial"], "main": "0.0189208984375", "cooldown": "0.013285319010416666",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("where", "code"),
+    [
+        ("qualty = 1", "unknown-column"),
+        ("quality =", "bad-condition"),
+        ("", "bad-condition"),
+        ("quality = 1; drop table cells", "bad-condition"),
+        ("exists (select 1 from read_csv('/etc/passwd'))", "condition-not-allowed"),
+        ("read_text('/etc/passwd') = ''", "condition-not-allowed"),
+        ("(" * 5000 + "1=1" + ")" * 4000, "condition-too-large"),
+    ],
+)
+def test_a_condition_that_is_not_one_is_refused(client: httpx2.Client, where: str, code: str):
+    answer = client.get(f"{MARIN}/domains", params={"where": where})
+    assert answer.status_code == 422
+    assert answer.headers["x-error-code"] in (code, "condition-not-allowed")
+    assert "root:" not in answer.text
+
+
+def test_sums_by_columns_are_those_of_the_table(client: httpx2.Client):
+    catalog = read_catalog(MIXTURES / "marin-535b-a23b" / "cells.csv")
+    rows = client.get(f"{MARIN}/sums", params={"by": "cluster, quality"}).json()["items"]
+    assert [(row["cluster"], row["quality"]) for row in rows] == sorted(
+        (row["cluster"], row["quality"]) for row in rows
+    )
+    assert [row["tokens"] for row in rows] == [domain.tokens for domain in catalog.domains]
+    by_quality = client.get(f"{MARIN}/sums", params={"by": "quality"}).json()["items"]
+    assert [row["domains"] for row in by_quality] == [40] * 5
+    assert sum(row["tokens"] for row in by_quality) == catalog.tokens
+    assert by_quality[0]["share"] == by_quality[0]["tokens"] / catalog.tokens
+    whole = client.get(f"{MARIN}/sums").json()["items"]
+    assert [(row["domains"], row["tokens"], row["share"]) for row in whole] == [(200, catalog.tokens, 1.0)]
+
+
+def test_means_of_nothing_are_null(client: httpx2.Client):
+    none = client.get(f"{MARIN}/sums", params={"where": "tokens < 0"})
+    assert none.json()["items"] == [
+        {"domains": 0, "tokens": 0, "share": None, "documents": None, "tokens_per_document": None}
+    ]
+    assert client.get(f"{MARIN}/sums", params={"where": "tokens < 0", "by": "quality"}).json()["items"] == []
+    assert client.get(f"{MARIN}/sums").json()["items"][0]["documents"] is None
+
+
+@pytest.mark.parametrize(
+    ("by", "code"),
+    [
+        ("qualty", "unknown-column"),
+        ("tokens", "bad-columns"),
+        ("a,a", "unknown-column"),
+        ("quality,quality", "bad-columns"),
+        (",", "unknown-column"),
+    ],
+)
+def test_columns_that_can_not_make_groups(client: httpx2.Client, by: str, code: str):
+    answer = client.get(f"{MARIN}/sums", params={"by": by})
+    assert (answer.status_code, answer.headers["x-error-code"]) == (422, code)
+    assert answer.json()["errors"][0]["pointer"] == "/by"
+
+
+CELLS = """\
+domain,kind,tokens,documents
+a,x,9007199254740993,0
+b,x,4611686018427387904,3
+b2,x,4611686018427387904,
+c,,4611686018427387904,
+"""
+SPEC = """\
+mixture: large
+catalog: cells.csv
+sequence_length: 64
+batch: 8 sequences
+budget: 10 steps
+phases:
+  - phase: only
+    weights: proportional
+"""
+
+
+def test_sums_beyond_64_bits_are_exact_and_groups_without_a_value_come_last(make_app, tmp_path: Path):
+    from mixture.plan import make_lock, make_plan, write_lock
+    from mixture.spec import load_spec
+
+    folder = tmp_path / "large"
+    folder.mkdir()
+    (folder / "cells.csv").write_text(CELLS, encoding="utf-8")
+    (folder / "mixture.yaml").write_text(SPEC.replace("proportional", "{a: 1}"), encoding="utf-8")
+    write_lock(make_lock(make_plan(load_spec(folder / "mixture.yaml"))), folder / "mixture.lock.json")
+    app = make_app(mixtures_dirs=(folder,))
+    rows = ask(app, "GET", "/v1/catalogs/large/sums?by=kind").json()["items"]
+    most = 2**53 + 1 + 2**63
+    assert [(row["kind"], row["tokens"], row["documents"]) for row in rows] == [("x", most, 3), (None, 2**62, None)]
+    assert rows[0]["tokens_per_document"] == most / 3
+    assert rows[1]["tokens_per_document"] is None
+    for suffix in ("csv", "parquet", "arrow"):
+        assert ask(app, "GET", f"/v1/catalogs/large/sums.{suffix}?by=kind").status_code == 200

@@ -1,0 +1,66 @@
+"""What one client may take: requests, streams; and what every answer carries."""
+
+from __future__ import annotations
+
+import pytest
+from api_helpers import ask, client_of
+
+from api.limits import RateLimit
+from api.problems import Problem
+
+
+def test_a_client_that_asks_too_often_is_told_when_to_come_back(make_app):
+    app = make_app(rate_per_second=0.001, rate_burst=3)
+    with client_of(app) as client:
+        assert [client.get("/version").status_code for _ in range(4)] == [200, 200, 200, 429]
+        answer = client.get("/v1/mixtures")
+        assert answer.headers["x-error-code"] == "too-many-requests"
+        assert int(answer.headers["retry-after"]) > 500
+        assert client.get("/healthz").status_code == 200
+
+
+def test_clients_have_a_rate_each_by_the_address_that_a_trusted_proxy_gives(make_app):
+    app = make_app(rate_per_second=0.001, rate_burst=1)
+    with client_of(app) as client:
+        statuses = [client.get("/version", headers={"x-forwarded-for": f"10.0.0.{i}"}).status_code for i in (1, 2, 1)]
+    assert statuses == [200, 200, 429]
+
+
+def test_a_bucket_fills_again_up_to_its_burst():
+    rate = RateLimit(per_second=2, burst=2)
+    assert [rate.take("a", now=0.0) for _ in range(3)] == [0.0, 0.0, 0.5]
+    assert rate.take("a", now=0.25) == 0.25
+    assert rate.take("a", now=0.5) == 0.0
+    assert [rate.take("a", now=1000.0) for _ in range(3)] == [0.0, 0.0, 0.5]
+    assert rate.take("b", now=0.0) == 0.0
+    assert RateLimit(per_second=0, burst=1).take("a") == 0.0
+
+
+def test_streams_have_places_for_each_client_and_in_all(make_app):
+    places = make_app(streams_per_client=2, max_streams=3).state.services.streams
+    with places.place("a"), places.place("a"), places.place("b"):
+        with pytest.raises(Problem, match="2 streams open") as each, places.place("a"):
+            pass
+        with pytest.raises(Problem, match="3 streams are open") as all_of_them, places.place("c"):
+            pass
+        assert (each.value.status_code, each.value.code) == (429, "too-many-streams")
+        assert (all_of_them.value.status_code, all_of_them.value.code) == (503, "busy")
+    with places.place("c"), places.place("a"):
+        pass
+
+
+def test_other_origins_read_only_where_it_is_set(make_app):
+    origin = {"origin": "https://elsewhere.example"}
+    assert "access-control-allow-origin" not in ask(make_app(), "GET", "/version", headers=origin).headers
+    app = make_app(cors_origins=("https://elsewhere.example",))
+    assert ask(app, "GET", "/version", headers=origin).headers["access-control-allow-origin"] == origin["origin"]
+    asked = origin | {"access-control-request-method": "PUT"}
+    assert ask(app, "OPTIONS", "/v1/mixtures/demo", headers=asked).status_code == 400
+
+
+@pytest.mark.parametrize("address", ["/v1/mixtures", "/nothing", "/docs", "/v1/catalogs/demo/domains.csv"])
+def test_every_answer_has_the_headers_that_keep_browsers_safe(make_app, address: str):
+    headers = ask(make_app(), "GET", address).headers
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["x-frame-options"] == "DENY"
+    assert headers["content-security-policy"].startswith("default-src 'none'")

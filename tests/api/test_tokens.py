@@ -1,0 +1,99 @@
+"""Who may read and who may write."""
+
+from __future__ import annotations
+
+import logging
+
+import httpx2
+import pytest
+from api_helpers import ask
+from fastapi import FastAPI
+
+from api.repository import Scope
+from api.security import Publisher, Runner
+
+
+def bearer(secret: str) -> dict[str, str]:
+    return {"authorization": f"Bearer {secret}"}
+
+
+def with_writes(app: FastAPI) -> FastAPI:
+    """Routes that take the scopes of writing."""
+
+    @app.put("/publish")
+    def publish(caller: Publisher) -> str:
+        return caller.name
+
+    @app.post("/report")
+    def report(caller: Runner) -> str:
+        return caller.name
+
+    return app
+
+
+def code(answer: httpx2.Response) -> tuple[int, str]:
+    return answer.status_code, answer.headers["x-error-code"]
+
+
+def test_reading_is_open_unless_it_is_set_otherwise(make_app):
+    assert ask(make_app(), "GET", "/v1/mixtures").status_code == 200
+    closed = make_app(public_reads=False)
+    for address in ("/v1/mixtures", "/v1/mixtures/demo", "/v1/catalogs/demo/domains.csv", "/metrics"):
+        answer = ask(closed, "GET", address)
+        assert code(answer) == (401, "token-missing")
+        assert answer.headers["www-authenticate"] == "Bearer"
+    for address in ("/healthz", "/readyz", "/version"):
+        assert ask(closed, "GET", address).status_code == 200
+
+
+def test_a_token_reads_where_reading_is_closed_and_no_shared_cache_keeps_the_answer(make_app):
+    app = make_app(public_reads=False)
+    repository = app.state.services.repository
+    _, reads = repository.add_token("reader", {Scope.READ})
+    _, publishes = repository.add_token("writer", {Scope.PUBLISH})
+    answer = ask(app, "GET", "/v1/mixtures/demo", headers=bearer(reads))
+    assert answer.status_code == 200
+    assert answer.headers["cache-control"].startswith("private, ")
+    assert answer.headers["vary"] == "Accept, Authorization"
+    assert code(ask(app, "GET", "/v1/mixtures/demo", headers=bearer(publishes))) == (403, "scope-missing")
+
+
+def test_writing_takes_a_token_with_the_scope(make_app):
+    app = with_writes(make_app())
+    repository = app.state.services.repository
+    _, publishes = repository.add_token("release", {Scope.PUBLISH})
+    record, runs = repository.add_token("trainer", {Scope.RUN})
+    assert ask(app, "PUT", "/publish", headers=bearer(publishes)).json() == "release"
+    assert ask(app, "POST", "/report", headers=bearer(runs)).json() == "trainer"
+    assert code(ask(app, "PUT", "/publish")) == (401, "token-missing")
+    assert code(ask(app, "PUT", "/publish", headers=bearer(runs))) == (403, "scope-missing")
+    assert code(ask(app, "POST", "/report", headers=bearer(publishes))) == (403, "scope-missing")
+    repository.revoke_token(record.id)
+    assert code(ask(app, "POST", "/report", headers=bearer(runs))) == (401, "token-unknown")
+
+
+@pytest.mark.parametrize("secret", ["", "x", "mixture_" + "a" * 43, "a" * 10_000, "\xff"])
+def test_a_token_that_is_not_known_is_refused_where_reading_is_open_too(make_app, secret: str):
+    answer = ask(make_app(), "GET", "/v1/mixtures", headers={"authorization": f"Bearer {secret}".encode("latin-1")})
+    assert answer.status_code == 401
+    assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_another_kind_of_authorization_is_refused(make_app):
+    answer = ask(make_app(), "GET", "/v1/mixtures", headers={"authorization": "Basic YTpi"})
+    assert code(answer) == (401, "authorization-invalid")
+
+
+def test_writes_are_logged_with_who_and_what_and_no_secret(make_app, caplog: pytest.LogCaptureFixture):
+    app = with_writes(make_app())
+    _, secret = app.state.services.repository.add_token("release", {Scope.PUBLISH})
+    with caplog.at_level(logging.INFO, "mixture.writes"):
+        ask(app, "PUT", "/publish", headers=bearer(secret))
+        ask(app, "PUT", "/publish", headers=bearer("wrong"))
+        ask(app, "GET", "/v1/mixtures", headers=bearer(secret))
+    said = [record.write for record in caplog.records if record.name == "mixture.writes"]
+    assert [(one["method"], one["path"], one["status"], one["caller"]) for one in said] == [
+        ("PUT", "/publish", 200, "release"),
+        ("PUT", "/publish", 401, None),
+    ]
+    assert secret not in caplog.text
