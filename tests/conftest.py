@@ -1,7 +1,11 @@
-"""Property tests are steady: the same examples everywhere."""
+"""What all tests share: steady property tests, the same examples everywhere; and the oracle, where the machine has it."""
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -12,3 +16,13 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("steady")
+
+
+@pytest.fixture(scope="session")
+def oracle_path() -> Path:
+    """The program that states schedule format 1 one position at a time; its path is in SCHEDULE_ORACLE."""
+    path = os.environ.get("SCHEDULE_ORACLE")
+    if not path:
+        pytest.skip("SCHEDULE_ORACLE is not set: there is no oracle to compare with (the golden files still are)")
+    assert Path(path).is_file(), f"SCHEDULE_ORACLE names no file: {path}"
+    return Path(path)

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 
-import pytest
-
 from mixture.plan import make_lock, make_plan, write_lock
 
-ORACLE = os.environ.get("SCHEDULE_ORACLE")
 
+def test_positions_counts_and_handoffs_of_a_lock_are_the_oracles(write_spec, tmp_path, oracle_path):
+    def ask(*question: str) -> list[dict]:
+        command = [sys.executable, oracle_path, path, *question]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        return [json.loads(line) for line in done.stdout.splitlines()]
 
-def ask(path, *question):
-    done = subprocess.run([sys.executable, ORACLE, str(path), *question], capture_output=True, text=True, check=True)
-    return [json.loads(line) for line in done.stdout.splitlines()]
-
-
-@pytest.mark.skipif(not ORACLE, reason="SCHEDULE_ORACLE does not name the oracle")
-def test_positions_counts_and_handoffs_of_a_lock_are_the_oracles(write_spec, tmp_path):
     spec = write_spec(
         "{phase: pretraining, share: 60%, weights: proportional}",
         "{phase: more, share: 10%, batch: 6 sequences, weights: proportional}",
@@ -37,16 +31,16 @@ def test_positions_counts_and_handoffs_of_a_lock_are_the_oracles(write_spec, tmp
     path = tmp_path / "mixture.lock.json"
     write_lock(lock, path)
 
-    kept = ask(path, "--positions", *(str(row.position) for row in lock.check))
+    kept = ask("--positions", *(str(row.position) for row in lock.check))
     assert [(row["position"], row["domain"], row["draw"], row["sequence"]) for row in kept] == [
         (row.position, row.domain, row.draw, row.sequence) for row in lock.check
     ]
     ends = [phase.laid.end_step for phase in plan.phases]
-    counts = ask(path, "--counts", *map(str, ends))
+    counts = ask("--counts", *map(str, ends))
     planned = [0] * len(plan.domains)
     for phase, counted in zip(plan.phases, counts, strict=True):
         planned = [a + b for a, b in zip(planned, phase.sequences, strict=True)]
         assert list(counted.values()) == planned
-    handoffs = ask(path, "--handoffs")
+    handoffs = ask("--handoffs")
     skipped = next(finding for finding in plan.findings if finding.code == "tokens-skipped")
     assert {k: n for k, n in handoffs[-1]["tokens_skipped"].items() if n} == skipped.facts["tokens_skipped"]
