@@ -1,4 +1,4 @@
-"""What all tests share: steady property tests, the same examples everywhere; and the oracle, where the machine has it."""
+"""What all tests share: property tests with the same examples everywhere, and the oracle, where the machine has it."""
 
 from __future__ import annotations
 
