@@ -173,6 +173,8 @@ def _pairs(lock: Lock, plan: Plan) -> Iterator[tuple[str, str, object, object]]:
         yield f"the end of phase {a.name!r}, in steps,", path, a.first_step + a.steps, b.laid.end_step
     for i, phase in enumerate(plan.phases):
         path, first = f"phases[{i}]", phase.laid.first_step
+        if not phase.laid.steps:
+            continue  # it left nothing in the schedule
         batch = [held for held in locked.batches if held.first_step <= first][-1]
         segment = [held for held in locked.segments if held.first_step <= first][-1]
         laid = phase.laid

@@ -106,6 +106,19 @@ def test_changes_that_leave_the_order_alone_are_changes_of_the_spec(write_spec, 
     assert changed(lock, spec).facts["field"] == "phases[0]"
 
 
+def test_a_lock_with_a_phase_that_has_no_step_is_still_what_its_spec_gives(write_spec):
+    spec = write_spec(
+        "{phase: a, until: 49.6%, weights: uniform}",
+        "{phase: b, until: 50.4%, batch: 16 sequences, sequence_length: 32, mix: 3 steps, weights: {code: 1}}",
+        "{phase: c, weights: uniform}",
+        budget="50 steps",
+        accept="[phase-vanished]",
+    )
+    lock = make_lock(make_plan(spec))
+    assert [phase.steps for phase in lock.phases] == [25, 0, 25]
+    assert make_lock(check_lock(lock, spec)) == lock
+
+
 def test_the_number_of_ranks_that_was_asked_about_is_no_part_of_a_lock(write_spec):
     spec = write_spec(*PHASES, catalog=CATALOG, accept="[batch-not-divisible]")
     asked = make_plan(spec, world_size=5)
