@@ -1,0 +1,151 @@
+"""`mixture serve`, as a process."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx2
+import pytest
+from api_helpers import MIXTURES
+
+PROGRAM = str(Path(sys.executable).with_name("mixture"))
+GONE_WITHIN = 5
+
+
+@contextmanager
+def process(command: list[str], cwd: Path, **environment: str) -> Iterator[subprocess.Popen[str]]:
+    """A process that is gone when the block ends."""
+    started = subprocess.Popen(
+        command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env=os.environ | {"PYTHONWARNINGS": "error", "PYTHONPATH": str(Path(__file__).parents[1])} | environment,
+    )  # fmt: skip
+    try:
+        yield started
+    finally:
+        if started.poll() is None:
+            started.kill()
+        started.communicate()
+
+
+@contextmanager
+def served(cwd: Path, *arguments: str, **environment: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """`mixture serve` on a free port, and its address as it prints it."""
+    with process([PROGRAM, "serve", "--port", "0", *arguments], cwd, **environment) as started:
+        assert started.stdout is not None
+        line = started.stdout.readline()
+        found = re.search(r"http://127\.0\.0\.1:\d+(?=/docs)", line)
+        assert found, line
+        yield started, found[0]
+
+
+def test_with_nothing_configured_it_shows_what_lies_in_mixtures_and_in_demo(tmp_path: Path):
+    (tmp_path / "mixtures").symlink_to(MIXTURES)
+    (tmp_path / "demo").symlink_to(MIXTURES / "demo")
+    with served(tmp_path) as (started, url), httpx2.Client(base_url=url, timeout=60) as client:
+        names = [one["name"] for one in client.get("/v1/mixtures").raise_for_status().json()["items"]]
+        assert names == ["demo", "demo-2", "marin-535b-a23b", "marin-announced-80-20", "olmo-3-7b"]
+        assert client.get("/docs").status_code == 200
+        started.send_signal(signal.SIGTERM)
+        _, errors = started.communicate(timeout=GONE_WITHIN)
+    assert "Traceback" not in errors
+    assert started.returncode == -signal.SIGTERM
+
+
+def test_several_processes_share_the_port_the_database_and_the_figures(tmp_path: Path):
+    with served(tmp_path, "--workers", "2") as (started, url):
+        told = []
+        for _ in range(8):
+            # A connection each: which process takes it is the system's choice.
+            assert httpx2.get(f"{url}/readyz", timeout=60).json() == {"status": "ready", "mixtures": 0}
+            text = httpx2.get(f"{url}/metrics", timeout=60).text
+            told.append(re.search(r'http_requests_total\{handler="/readyz".*\} (\S+)', text)[1])
+        assert told == [f"{n}.0" for n in range(1, 9)]
+        started.send_signal(signal.SIGTERM)
+        _, errors = started.communicate(timeout=GONE_WITHIN)
+    assert "Traceback" not in errors
+
+
+STREAMING = """
+import asyncio, sys
+from pathlib import Path
+import uvicorn
+from fastapi.responses import StreamingResponse
+from api import Settings, create_app
+
+app = create_app(Settings(data_dir=Path("data"), mixtures_dirs=()))
+stopping = app.state.services.stopping
+
+@app.get("/stream")
+async def stream():
+    async def lines():
+        yield "begun\\n"
+        await stopping.wait()
+        yield "ended by the service\\n"
+    return StreamingResponse(lines())
+
+uvicorn.run(app, fd=int(sys.argv[1]), timeout_graceful_shutdown=30, log_config=None)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_streams_are_told_at_once_that_the_process_ends_whatever_server_runs_it(tmp_path: Path, number: signal.Signals):
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        os.set_inheritable(listening.fileno(), True)
+        url = "http://{}:{}".format(*listening.getsockname())
+        command = [sys.executable, "-c", STREAMING, str(listening.fileno())]
+        started = subprocess.Popen(
+            command, cwd=tmp_path, pass_fds=[listening.fileno()], stderr=subprocess.PIPE, text=True
+        )
+    try:
+        with httpx2.Client(base_url=url, timeout=60) as client, client.stream("GET", "/stream") as answer:
+            lines = answer.iter_lines()
+            assert next(lines) == "begun"
+            started.send_signal(number)
+            assert list(lines) == ["ended by the service"]
+        started.communicate(timeout=GONE_WITHIN)
+    finally:
+        started.kill()
+        started.communicate()
+
+
+def test_a_port_that_is_taken_and_settings_that_are_wrong_are_said_in_a_line(tmp_path: Path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        done = subprocess.run(
+            [PROGRAM, "serve", "--port", port], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("error[file-error]: ")
+    assert len(done.stderr.splitlines()) == 1
+
+    wrong = {"MIXTURE_RATE_PER_SECOND": "fast", "MIXTURE_MAX_ROWS": "0"}
+    with process([PROGRAM, "serve", "--port", "0"], tmp_path, **wrong) as started:
+        _, errors = started.communicate()
+    assert errors.startswith("error[settings-invalid]: ")
+    assert "rate_per_second" in errors
+    assert "max_rows" in errors
+    assert "Traceback" not in errors
+
+
+def test_settings_of_a_file_hold_and_those_of_the_environment_win(tmp_path: Path):
+    (tmp_path / "service.toml").write_text('public_reads = false\ndata_dir = "kept"\n', encoding="utf-8")
+    with served(tmp_path, "--config", "service.toml") as (_, url):
+        assert httpx2.get(f"{url}/v1/mixtures", timeout=60).status_code == 401
+        assert (tmp_path / "kept").is_dir()
+    with served(tmp_path, "--config", "service.toml", MIXTURE_PUBLIC_READS="true") as (_, url):
+        assert httpx2.get(f"{url}/v1/mixtures", timeout=60).status_code == 200
+    for config, message in (("none.toml", "no such file"), ("bad.toml", "bad.toml"), ("odd.toml", "unheard_of")):
+        (tmp_path / "bad.toml").write_text("public_reads = ", encoding="utf-8")
+        (tmp_path / "odd.toml").write_text("unheard_of = 1\n", encoding="utf-8")
+        with process([PROGRAM, "serve", "--port", "0", "--config", config], tmp_path) as started:
+            _, errors = started.communicate()
+        assert errors.startswith("error[settings-invalid]: ")
+        assert message in errors
