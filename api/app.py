@@ -18,6 +18,7 @@ from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 
 from api import problems, routes
+from api.description import describe
 from api.edge import TRACE_HEADER, Edge
 from api.formats import Suffixes
 from api.limits import Limits
@@ -49,6 +50,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         middleware=_middleware(services),
     )
     app.state.services = services
+    app.openapi = lambda: describe(app)  # type: ignore[method-assign]
     problems.install(app)
     for module in sorted(found.name for found in pkgutil.iter_modules(routes.__path__)):
         app.include_router(importlib.import_module(f"{routes.__name__}.{module}").router)
@@ -81,7 +83,9 @@ def _middleware(services: Services) -> list[Middleware]:
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     services: Services = app.state.services
+    services.stopping.clear()
     await anyio.to_thread.run_sync(_warm, services)
+    await anyio.to_thread.run_sync(app.openapi)
     with _told_at_once(services.stopping.set):
         yield
     services.stopping.set()

@@ -21,6 +21,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import compile_path
 
 from mixture.errors import MixtureError, StoreError
 from mixture.plan import Finding, json_value
@@ -212,8 +213,17 @@ async def _on_http(request: Request, error: Exception) -> Response:
     if isinstance(error, Problem):
         return answer(request, error)
     detail = {404: "there is nothing at this address", 405: f"{request.method} is not for this address"}
-    text = detail.get(error.status_code, str(error.detail))
-    return answer(request, Problem(error.status_code, text, headers=error.headers))
+    text, headers = detail.get(error.status_code, str(error.detail)), dict(error.headers or {})
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        headers["Allow"] = ", ".join(_methods(request) | set(filter(None, headers.get("Allow", "").split(", "))))
+    return answer(request, Problem(error.status_code, text, headers=headers))
+
+
+def _methods(request: Request) -> set[str]:
+    """All methods of an address: the router only names those of the first route that it found there."""
+    described: dict[str, dict[str, Any]] = request.app.openapi()["paths"]
+    there = (own for path, own in described.items() if compile_path(path)[0].match(request.scope["path"]))
+    return {method.upper() for own in there for method in own}
 
 
 async def _on_mixture(request: Request, error: Exception) -> Response:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from importlib.resources import files
-from typing import Any
 
 from fastapi import APIRouter, HTTPException, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
-
-from api.openapi import describe
 
 router = APIRouter(tags=["service"], include_in_schema=False)
 
@@ -55,8 +52,7 @@ KEPT = {"Cache-Control": "public, max-age=3600"}
 @router.get("/openapi.json")
 def description(request: Request) -> JSONResponse:
     """The description of the service, OpenAPI 3.1."""
-    made: Any = request.app
-    return JSONResponse(describe(made), headers={"Cache-Control": "public, max-age=60"})
+    return JSONResponse(request.app.openapi(), headers={"Cache-Control": "public, max-age=60"})
 
 
 @router.get("/docs")

@@ -100,9 +100,8 @@ class StoreHead(BaseModel):
 
 
 PARTS = ("spec", "plan", "lock")
-SHOWN: dict[int | str, dict[str, Any]] = {
-    200: {"content": {SPEC_MEDIA_TYPE: {"schema": {"type": "string"}, "example": "mixture: demo\nseed: 0\n…"}}}
-}
+AS_YAML: dict[str, Any] = {"schema": {"description": "A spec, YAML."}, "example": "mixture: demo\nseed: 0\n…"}
+SHOWN: dict[int | str, dict[str, Any]] = {200: {"content": {SPEC_MEDIA_TYPE: AS_YAML}}}
 
 
 def head(one: LoadedMixture | MixtureRecord) -> MixtureHead:

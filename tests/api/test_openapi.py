@@ -15,7 +15,8 @@ from fastapi.routing import APIRoute
 
 from api import Settings, create_app
 from api.bodies import RequestBody
-from api.openapi import COMMITTED, TAGS, text
+from api.description import TAGS
+from api.openapi import COMMITTED, text
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,85 @@
+"""The description of the service: OpenAPI 3.1, as `app.openapi()` and /openapi.json give it.
+
+Besides what routes say of themselves, every operation has the problems that any of them may answer with.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+
+from api.problems import CODE_HEADER, CODES, MEDIA_TYPE, ProblemBody, documented
+
+DESCRIPTION = """\
+Mixtures of training data: what they say, which sequence stands where in a run, the tokens themselves, and how runs
+follow them. `{ref}` is a mixture's name, or `name@sha256:<digest>` for one that never changes.
+
+Tables are answered in JSON, CSV, Parquet or as an Arrow stream: by `Accept`, or by the ending of the address (`.csv`).
+Lists are `{items, next, next_url}`. Whatever is not a success is a problem (RFC 9457) with a stable `code`.
+"""
+TAGS = {
+    "mixtures": "What mixtures there are, their specs, plans and locks.",
+    "schedules": "What stands at any place of a run.",
+    "composition": "What a run is made of, by any columns of its catalog.",
+    "batches": "Tokens, streamed.",
+    "catalogs": "The domains that mixtures are made of.",
+    "runs": "Runs and their progress.",
+    "service": "For those who run it.",
+}
+ANYWHERE = (429, 500)
+"""Problems of every operation."""
+WITH_ROUTES = (401, 403, 404, 406, 422, 503)
+"""Problems of every operation below /v1."""
+WITH_BODIES = (400, 413, 415)
+
+
+def describe(app: FastAPI) -> dict[str, Any]:
+    """The description of an application, made once."""
+    if app.openapi_schema is None:
+        app.openapi_schema = _describe(app)
+    return app.openapi_schema
+
+
+def _describe(app: FastAPI) -> dict[str, Any]:
+    made = get_openapi(
+        title="mixture",
+        version=app.version,
+        openapi_version="3.1.0",
+        summary="Data mixtures for language model training, over HTTP.",
+        description=DESCRIPTION,
+        routes=app.routes,
+        tags=[{"name": name, "description": text} for name, text in TAGS.items()],
+        license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
+    )
+    schemas = made["components"]["schemas"]
+    for name in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(name, None)
+    problem = ProblemBody.model_json_schema(ref_template="#/components/schemas/{model}")
+    schemas.update(problem.pop("$defs"))
+    schemas["Problem"] = problem
+    is_open = app.state.services.settings.public_reads
+    for path, methods in made["paths"].items():
+        for method, operation in methods.items():
+            _complete(operation, is_data=path.startswith("/v1/"))
+            if is_open and method == "get" and "security" in operation:
+                operation["security"] = [{}, *operation["security"]]  # a token may be sent, and must then be known
+    made["components"]["schemas"] = dict(sorted(schemas.items()))
+    header = {"description": "The problem's code.", "schema": {"type": "string"}}
+    made["components"]["responses"] = {
+        str(status): said | {"headers": {CODE_HEADER: header}} for status, said in documented(*CODES).items()
+    }
+    return made
+
+
+def _complete(operation: dict[str, Any], *, is_data: bool) -> None:
+    """Say which problems an operation may answer with; 422 has the framework's own shape until here."""
+    responses: dict[str, Any] = operation["responses"]
+    if "application/json" in responses.get("422", {}).get("content", {}):
+        del responses["422"]
+    statuses = ANYWHERE + (WITH_ROUTES if is_data else ()) + (WITH_BODIES if "requestBody" in operation else ())
+    problems = {status for status, said in responses.items() if MEDIA_TYPE in said.get("content", {})}
+    for status in problems | set(map(str, statuses)):
+        responses[status] = {"$ref": f"#/components/responses/{status}"}
+    operation["responses"] = dict(sorted(responses.items()))
