@@ -10,6 +10,7 @@ import asyncio
 import logging
 import threading
 from collections import OrderedDict
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -19,6 +20,7 @@ from api.builtin import BuiltinMixtures
 from api.caching import Lifetime
 from api.library import Kept, LoadedMixture
 from api.limits import RateLimit, StreamPlaces
+from api.log_watch import LogWatch
 from api.metrics import Metrics
 from api.problems import Problem
 from api.published import load_published
@@ -48,6 +50,7 @@ class Services:
         self.streams = StreamPlaces(settings, self.metrics)
         self.rate = RateLimit(settings.rate_per_second, settings.rate_burst)
         self.stopping = asyncio.Event()
+        self.log_watch = LogWatch(self._last_seqs, self.stopping)
         self.stores = Stores(settings.store_dirs)
         self.builtin = BuiltinMixtures(settings.mixtures_dirs, settings.store_dirs, self.stores)
         self._kept = Kept(settings.loaded_mixtures)
@@ -62,6 +65,9 @@ class Services:
             if self._repository is None:
                 self._repository = Repository.open(self.settings.data_dir, self.settings.database_url)
             return self._repository
+
+    def _last_seqs(self, run_ids: Collection[str]) -> Mapping[str, int]:
+        return self.repository.last_seqs(run_ids)
 
     def close(self) -> None:
         """Close what is open, and let go of this process's gauges."""

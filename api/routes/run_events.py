@@ -1,0 +1,66 @@
+"""/v1/runs/{id}/events: a run's log as server-sent events, as it grows, through whichever copy of the service."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from functools import partial
+from typing import Annotated
+
+import anyio.to_thread
+from fastapi import APIRouter, Depends, Header, Query, Request
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+
+from api import problems
+from api.limits import client_of
+from api.routes.runs import LARGEST, RunId, progress_shown
+from api.routes.runs import router as runs
+from api.security import Reads
+from api.services import AppServices
+
+router = APIRouter(prefix=runs.prefix, tags=["runs"])
+ENTRIES = 200
+RETRY_MILLISECONDS = 2000
+
+
+def known_run(run_id: RunId, services: AppServices) -> str:
+    """The id of a run that there is: said before the stream begins. Raises RepositoryError, `unknown-run`."""
+    return services.repository.run(run_id).id
+
+
+def stream_place(request: Request, services: AppServices) -> Iterator[None]:
+    """One of the streams that this client may have open, until it ends."""
+    with services.streams.place(client_of(request.scope)):
+        yield
+
+
+@router.get(
+    "/{run_id}/events",
+    dependencies=[Reads, Depends(stream_place)],
+    response_class=EventSourceResponse,
+    responses=problems.documented(404, 429, 503),
+)
+async def events(
+    run_id: Annotated[str, Depends(known_run)],
+    services: AppServices,
+    after: Annotated[int, Query(ge=0, le=LARGEST, description="Begin behind this number of the log.")] = 0,
+    last_event_id: Annotated[
+        int | None, Header(ge=0, le=LARGEST, description="Sent by a browser that connects again; goes before `after`.")
+    ] = None,
+) -> AsyncIterator[ServerSentEvent]:
+    """The run's log: an event `progress` a report, whose id is its number; goes on as reports come in.
+
+    An event `end` says that this copy of the service is ending: connect again, with Last-Event-ID, and nothing is
+    missed. A comment comes every 15 seconds while there is nothing to say.
+    """
+    seen = after if last_event_id is None else last_event_id
+    watch, repository = services.log_watch, services.repository
+    yield ServerSentEvent(retry=RETRY_MILLISECONDS, comment=f"behind {seen}")
+    while not services.stopping.is_set():
+        ask = partial(repository.progress, run_id, after=seen, limit=ENTRIES)
+        entries = await anyio.to_thread.run_sync(ask, limiter=watch.readers)
+        for entry in entries:
+            yield ServerSentEvent(data=progress_shown(entry), event="progress", id=str(entry.seq))
+            seen = entry.seq
+        if not entries and not await watch.grown(run_id, seen):
+            break
+    yield ServerSentEvent(data={"reason": "this copy of the service is ending"}, event="end")

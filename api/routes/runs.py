@@ -1,0 +1,283 @@
+"""/v1/runs: what training runs report, and what that says of the data they have read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query, Request, Response
+from pydantic import BaseModel, Field
+
+from api import problems
+from api.bodies import RequestBody
+from api.caching import Lifetime
+from api.formats import JsonOnly, TableFormat, table_answer, table_responses
+from api.library import LoadedMixture
+from api.lists import Page, PageQuery, number_after, page_answer, page_of
+from api.problems import Problem
+from api.repository import ProgressEntry, RunRecord, read_digest
+from api.routes.mixtures import DIGEST
+from api.run_figures import domains_read, next_boundary, phase_at, tokens_read
+from api.security import Reads, Runner
+from api.services import AppServices, Services
+from mixture.errors import nearest
+from mixture.names import DIGEST_MARK
+
+router = APIRouter(prefix="/v1/runs", tags=["runs"])
+LARGEST = 2**63 - 1
+RUN = "3f9c0a6be2d14c58"
+
+RunId = Annotated[str, Path(max_length=100, examples=[RUN], description="The id that registering the run gave.")]
+
+
+class NewRun(RequestBody):
+    """A run to register."""
+
+    mixture: str = Field(
+        max_length=300,
+        examples=["demo", f"demo{DIGEST_MARK}{DIGEST}"],
+        description="What the run trains on: a name, name@sha256:…, or the lock's digest alone, sha256:…",
+    )
+    name: str | None = Field(None, min_length=1, max_length=200, examples=["ablation 7"], description="For people.")
+
+
+class NewProgress(RequestBody):
+    """A report of a run."""
+
+    step: int = Field(strict=True, ge=0, le=LARGEST, examples=[15300], description="Steps that are done.")
+    loss: dict[str, Annotated[float, Field(strict=True)]] | None = Field(
+        None, examples=[{"web-high": 2.31, "code-python": 1.07}], description="Loss by domain; finite numbers."
+    )
+    key: str | None = Field(
+        None,
+        min_length=1,
+        max_length=200,
+        examples=["attempt-1"],
+        description="Makes sending again safe: a report with this key and step is added once.",
+    )
+
+
+class Progress(BaseModel):
+    """A line of a run's log."""
+
+    seq: int = Field(examples=[1530], description="Counts the reports of the run, from 1, without gaps.")
+    step: int = Field(examples=[15300], description="Steps that are done.")
+    loss: dict[str, float] | None = Field(examples=[{"web-high": 2.31, "code-python": 1.07}])
+    key: str | None = Field(examples=["attempt-1"])
+    at: datetime = Field(examples=["2026-03-01T12:00:00Z"], description="When the report came in, in UTC.")
+    by: str = Field(examples=["trainer"], description="Whose token it was.")
+
+
+class RunHead(BaseModel):
+    """A run in the list, with its last report."""
+
+    id: str = Field(examples=[RUN])
+    name: str | None = Field(examples=["ablation 7"])
+    mixture: str = Field(examples=[f"demo{DIGEST_MARK}{DIGEST}"], description="The mixture's address for good.")
+    digest: str = Field(examples=[DIGEST], description="Of the mixture's lock: SHA-256, lower-case hex.")
+    step: int = Field(examples=[15300], description="Steps that are done, by the last report; 0 before the first.")
+    last: Progress | None = Field(description="The last report; it holds, also where it goes back to an earlier step.")
+    registered: datetime = Field(examples=["2026-03-01T12:00:00Z"])
+    by: str = Field(examples=["trainer"])
+    url: str = Field(examples=[f"/v1/runs/{RUN}"])
+
+
+class NextBoundary(BaseModel):
+    """Where something changes next: the phase, its weights, the length of sequences, or the batch."""
+
+    step: int = Field(examples=[15259])
+    steps_left: int = Field(examples=[259])
+    phase: str | None = Field(examples=["midtraining"], description="The phase that begins there, if one does.")
+    sequence_length: int = Field(examples=[4096])
+    batch_sequences: int = Field(examples=[256])
+
+
+class Standing(BaseModel):
+    """Where in its mixture a run is."""
+
+    steps: int = Field(examples=[19073], description="Of the whole run.")
+    tokens: int = Field(examples=[16043212800], description="Read so far.")
+    planned_tokens: int = Field(examples=[19999490048])
+    phase: str | None = Field(examples=["midtraining"], description="Of the next step; null at the end.")
+    next_boundary: NextBoundary | None = Field(description="Null where the run goes on to its end as it is.")
+
+
+class Run(RunHead):
+    """A run, and where it is; `standing` is null where the service has its mixture no longer."""
+
+    standing: Standing | None
+    links: dict[str, str] = Field(examples=[{"composition": f"/v1/runs/{RUN}/composition"}])
+
+
+class ReadRow(BaseModel):
+    """What a run has read of a domain, against its plan."""
+
+    domain: str = Field(examples=["web-high"])
+    tokens: int = Field(examples=[6230000000])
+    planned_tokens: int = Field(examples=[7800000000])
+    share: float | None = Field(examples=[0.388], description="Of the tokens read so far.")
+    planned_share: float | None = Field(examples=[0.39])
+    epochs: float | None = Field(examples=[0.99], description="Tokens read ÷ tokens of the domain.")
+    planned_epochs: float | None = Field(examples=[1.25])
+
+
+@router.post("", status_code=201, responses=problems.documented(401, 403, 404))
+def register(new: NewRun, caller: Runner, services: AppServices, response: Response) -> Run:
+    """Register a run: from then on it is of the mixture that the name points to now."""
+    mixture = _asked(services, new.mixture)
+    ref = f"{mixture.name}{DIGEST_MARK}{mixture.digest}"
+    run = services.repository.create_run(mixture=ref, digest=mixture.digest, name=new.name, by=caller.name)
+    shown = _shown(run, mixture)
+    response.headers.update({"Location": shown.url, "Cache-Control": "no-store"})
+    return shown
+
+
+@router.get("", dependencies=[Reads, JsonOnly])
+def list_all(services: AppServices, page: PageQuery, request: Request, response: Response) -> Page[RunHead]:
+    """Runs, the newest first."""
+    runs = services.repository.runs(before=number_after(page), limit=page.limit + 1)
+    made = page_of(runs, page, key=lambda run: run.number, request=request)
+    heads = Page[RunHead](items=[RunHead(**_head(run)) for run in made.items], next=made.next, next_url=made.next_url)
+    return page_answer(heads, response)
+
+
+@router.get("/{run_id}", dependencies=[Reads, JsonOnly], responses=problems.documented(404))
+def show(run_id: RunId, services: AppServices, response: Response) -> Run:
+    """A run: its last report, tokens read against those planned, and the next boundary."""
+    response.headers["Cache-Control"] = "no-cache"
+    run = services.repository.run(run_id)
+    try:
+        mixture = services.mixture(run.mixture)
+    except Problem as problem:
+        if problem.code != "unknown-mixture":
+            raise
+        return _shown(run, None)
+    return _shown(run, mixture)
+
+
+@router.post(
+    "/{run_id}/progress",
+    status_code=201,
+    responses={
+        200: {"model": Progress, "description": "The report was there already"},
+        **problems.documented(401, 403, 404, 409),
+    },
+)
+def report(run_id: RunId, new: NewProgress, caller: Runner, services: AppServices, response: Response) -> Progress:
+    """Add a report to the run's log. Nothing is ever taken out of it."""
+    repository = services.repository
+    mixture = services.mixture(repository.run(run_id).mixture)
+    schedule = mixture.lock.schedule()
+    schedule.positions_before(new.step)
+    _check_domains(new.loss or {}, schedule.names)
+    done = repository.add_progress(run_id, step=new.step, loss=new.loss, key=new.key, by=caller.name)
+    response.status_code = 201 if done.added else 200
+    response.headers["Cache-Control"] = "no-store"
+    return progress_shown(done.entry)
+
+
+@router.get("/{run_id}/progress", dependencies=[Reads, JsonOnly], responses=problems.documented(404))
+def progress(
+    run_id: RunId, services: AppServices, page: PageQuery, request: Request, response: Response
+) -> Page[Progress]:
+    """The run's log, from its beginning."""
+    entries = services.repository.progress(run_id, after=number_after(page) or 0, limit=page.limit + 1)
+    made = page_of([progress_shown(one) for one in entries], page, key=lambda one: one.seq, request=request)
+    return page_answer(made, response)
+
+
+@router.get(
+    "/{run_id}/composition",
+    dependencies=[Reads],
+    response_model=None,
+    responses={
+        **table_responses(
+            Page[ReadRow],
+            '"domain","tokens","planned_tokens","share","planned_share","epochs","planned_epochs"\n'
+            '"web-high",6230000000,7800000000,0.388,0.39,0.99,1.25\n',
+        ),
+        **problems.documented(404),
+    },
+)
+def composition(
+    run_id: RunId,
+    services: AppServices,
+    form: TableFormat,
+    request: Request,
+    step: Annotated[
+        int | None,
+        Query(ge=0, le=LARGEST, examples=[15300], description="Steps that are done; default: by the last report."),
+    ] = None,
+) -> Response:
+    """What the run has read of each domain so far, against its plan: tokens, shares, epochs."""
+    run = services.repository.run(run_id)
+    lock = services.mixture(run.mixture).lock
+    done = _step(run) if step is None else step
+    lock.schedule().positions_before(done)
+    return table_answer(
+        request, form, of=f"{run.digest} {done}", lifetime=Lifetime.NOT_AT_ALL, make=lambda: domains_read(lock, done)
+    )
+
+
+def progress_shown(entry: ProgressEntry) -> Progress:
+    """A line of the log as it is answered."""
+    return Progress(**asdict(entry))
+
+
+def _asked(services: Services, text: str) -> LoadedMixture:
+    """The mixture that somebody trains on: by reference, or by the digest of its lock alone."""
+    digest = read_digest(text)
+    if digest is None:
+        return services.mixture(text)
+    for builtin in services.builtin.all().values():
+        if builtin.digest == digest:
+            return builtin
+    return services.mixture(f"{services.repository.get(text).name}{DIGEST_MARK}{digest}")
+
+
+def _check_domains(loss: Mapping[str, float], names: tuple[str, ...]) -> None:
+    known = set(names)
+    unknown = [name for name in loss if name not in known]
+    if unknown:
+        errors = [{"in": "body", "pointer": f"/loss/{name}", "detail": "unknown domain"} for name in unknown[:20]]
+        detail = f"the mixture has no domain {unknown[0][:100]!r}"
+        raise Problem(422, detail, code="unknown-domain", hint=nearest(unknown[0][:100], names), errors=errors)
+
+
+def _step(run: RunRecord) -> int:
+    return 0 if run.last is None else run.last.step
+
+
+def _head(run: RunRecord) -> dict[str, Any]:
+    return {
+        "id": run.id,
+        "name": run.name,
+        "mixture": run.mixture,
+        "digest": run.digest,
+        "step": _step(run),
+        "last": None if run.last is None else progress_shown(run.last),
+        "registered": run.registered,
+        "by": run.by,
+        "url": f"{router.prefix}/{run.id}",
+    }
+
+
+def _shown(run: RunRecord, mixture: LoadedMixture | None) -> Run:
+    here = f"{router.prefix}/{run.id}"
+    links = {part: f"{here}/{part}" for part in ("progress", "composition", "events")}
+    links["mixture"] = f"/v1/mixtures/{run.mixture}"
+    return Run(**_head(run), standing=None if mixture is None else _standing(run, mixture), links=links)
+
+
+def _standing(run: RunRecord, mixture: LoadedMixture) -> Standing:
+    lock, step = mixture.lock, _step(run)
+    boundary = next_boundary(lock, step)
+    return Standing(
+        steps=lock.data.steps,
+        tokens=tokens_read(lock, step),
+        planned_tokens=tokens_read(lock, lock.data.steps),
+        phase=phase_at(lock, step),
+        next_boundary=None if boundary is None else NextBoundary(**asdict(boundary)),
+    )

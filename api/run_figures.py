@@ -1,0 +1,78 @@
+"""What a run has read so far, and what comes next: figures of its schedule at a step, exact until they are divided.
+
+A step here counts the steps that are done: 0 before the first, `steps` at the end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from mixture.plan import Lock
+
+
+@dataclass(frozen=True, slots=True)
+class Boundary:
+    """A step from which on something is different: the phase, its weights, the length of sequences, or the batch."""
+
+    step: int
+    steps_left: int
+    phase: str | None
+    sequence_length: int
+    batch_sequences: int
+
+
+def phase_at(lock: Lock, step: int) -> str | None:
+    """The phase that the next step is in; None at the end of the run."""
+    return next(
+        (phase.name for phase in lock.phases if phase.first_step <= step < phase.first_step + phase.steps), None
+    )
+
+
+def next_boundary(lock: Lock, step: int) -> Boundary | None:
+    """The first boundary behind so many steps; None where the run goes on to its end as it is."""
+    data, phases = lock.data, {phase.first_step: phase.name for phase in lock.phases if phase.steps}
+    firsts = {*phases, *(one.first_step for one in data.segments), *(one.first_step for one in data.batches)}
+    ahead = min((first for first in firsts if step < first < data.steps), default=None)
+    if ahead is None:
+        return None
+    return Boundary(
+        step=ahead,
+        steps_left=ahead - step,
+        phase=phases.get(ahead),
+        sequence_length=lock.schedule().length_of(ahead),
+        batch_sequences=lock.schedule().batch_of(ahead),
+    )
+
+
+def tokens_read(lock: Lock, step: int) -> int:
+    """Tokens of all domains that so many steps read."""
+    return int(lock.schedule().tokens(step).sum())
+
+
+def domains_read(lock: Lock, step: int) -> pa.Table:
+    """One row a domain: what so many steps read, against the whole run.
+
+    domain string · tokens, planned_tokens int64 · share, planned_share double, of the tokens of all domains ·
+    epochs, planned_epochs double, tokens read ÷ tokens of the domain. A quotient of nothing is null.
+    """
+    schedule = lock.schedule()
+    read, planned = schedule.tokens(step).tolist(), schedule.tokens(schedule.steps).tolist()
+    sizes = [domain.tokens for domain in lock.data.domains]
+    return pa.table(
+        {
+            "domain": pa.array(schedule.names, pa.string()),
+            "tokens": pa.array(read, pa.int64()),
+            "planned_tokens": pa.array(planned, pa.int64()),
+            "share": _quotients(read, [sum(read)] * len(read)),
+            "planned_share": _quotients(planned, [sum(planned)] * len(planned)),
+            "epochs": _quotients(read, sizes),
+            "planned_epochs": _quotients(planned, sizes),
+        }
+    )
+
+
+def _quotients(parts: list[int], wholes: list[int]) -> pa.Array:
+    values = [part / whole if whole else None for part, whole in zip(parts, wholes, strict=True)]
+    return pa.array(values, pa.float64())

@@ -1,0 +1,244 @@
+"""Runs: registered, reported, and what they have read against their plan."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+from api_helpers import MIXTURES, ask
+
+from api.repository import Scope
+from mixture.plan import read_lock
+
+LOCK = read_lock(MIXTURES / "demo" / "mixture.lock.json")
+PHASE_END = LOCK.phases[1].first_step
+
+
+@pytest.fixture
+def app(make_app):
+    return make_app()
+
+
+@pytest.fixture
+def post(app):
+    """post("/v1/runs", body, status=201, code=None): sends JSON as a trainer, compares the status."""
+    secret = app.state.services.repository.add_token("trainer", [Scope.RUN])[1]
+
+    def of(address, body, *, status=201, code=None):
+        content = body if isinstance(body, str) else json.dumps(body)
+        headers = {"Authorization": f"Bearer {secret}", "Content-Type": "application/json"}
+        answer = ask(app, "POST", address, content=content.encode(), headers=headers)
+        assert (answer.status_code, answer.headers.get("X-Error-Code")) == (status, code), answer.text
+        return answer.json()
+
+    return of
+
+
+@pytest.fixture
+def run(post):
+    """The id of a run of the mixture `demo`."""
+    return post("/v1/runs", {"mixture": "demo", "name": "ablation 7"})["id"]
+
+
+def get(app, address, **headers):
+    return ask(app, "GET", address, headers=headers).raise_for_status()
+
+
+def test_a_registered_run_is_of_the_mixture_that_the_name_points_to_now(app, post):
+    made = post("/v1/runs", {"mixture": "demo", "name": "ablation 7"})
+    assert (made["digest"], made["name"], made["by"]) == (LOCK.digest, "ablation 7", "trainer")
+    assert made["mixture"] == f"demo@sha256:{LOCK.digest}"
+    assert made["registered"].endswith("Z")
+    assert (made["step"], made["last"]) == (0, None)
+    assert get(app, made["url"]).json() == made
+    assert get(app, made["links"]["mixture"]).json()["digest"] == LOCK.digest
+
+
+@pytest.mark.parametrize("ref", ["demo", f"demo@sha256:{LOCK.digest}", f"sha256:{LOCK.digest}"])
+def test_a_mixture_is_named_by_name_or_by_digest_or_by_both(post, ref):
+    assert post("/v1/runs", {"mixture": ref})["mixture"] == f"demo@sha256:{LOCK.digest}"
+
+
+@pytest.mark.parametrize(
+    ("ref", "status", "code"),
+    [
+        ("dem", 404, "unknown-mixture"),
+        (f"demo@sha256:{'0' * 64}", 404, "unknown-mixture"),
+        (f"sha256:{'0' * 64}", 404, "unknown-mixture"),
+        ("../demo", 404, "unknown-mixture"),
+        ("", 404, "unknown-mixture"),
+        ("x" * 301, 422, "invalid-request"),
+        (None, 422, "invalid-request"),
+    ],
+)
+def test_a_mixture_that_is_not_there_is_refused(app, post, ref, status, code):
+    post("/v1/runs", {"mixture": ref}, status=status, code=code)
+    assert get(app, "/v1/runs").json()["items"] == []
+
+
+def test_runs_are_listed_newest_first_in_pages_with_their_last_report(app, post):
+    ids = [post("/v1/runs", {"mixture": "demo", "name": f"run {i}"})["id"] for i in range(5)]
+    post(f"/v1/runs/{ids[1]}/progress", {"step": 3, "loss": {"books": 2.5}})
+    found, url = [], "/v1/runs?limit=2"
+    while url:
+        page = get(app, url)
+        found += page.json()["items"]
+        url = page.json()["next_url"]
+        assert page.headers.get("Link") == (f'<{url}>; rel="next"' if url else None)
+    assert [one["id"] for one in found] == ids[::-1]
+    assert [one["step"] for one in found] == [0, 0, 0, 3, 0]
+    assert found[3]["last"]["loss"] == {"books": 2.5}
+
+
+def test_tokens_read_phase_and_next_boundary_follow_from_the_last_report(app, post, run):
+    schedule = LOCK.schedule()
+    for step, phase, boundary in [
+        (0, "pretraining", PHASE_END),
+        (PHASE_END - 1, "pretraining", PHASE_END),
+        (PHASE_END, "midtraining", None),
+        (LOCK.data.steps, None, None),
+        (7, "pretraining", PHASE_END),  # back to a checkpoint
+    ]:
+        post(f"/v1/runs/{run}/progress", {"step": step})
+        shown = get(app, f"/v1/runs/{run}").json()
+        standing = shown["standing"]
+        assert shown["step"] == step
+        assert standing["tokens"] == int(schedule.tokens(step).sum())
+        assert standing["planned_tokens"] == int(schedule.tokens(schedule.steps).sum())
+        assert (standing["phase"], standing["steps"]) == (phase, schedule.steps)
+        if boundary is None:
+            assert standing["next_boundary"] is None
+        else:
+            assert standing["next_boundary"] == {
+                "step": boundary,
+                "steps_left": boundary - step,
+                "phase": "midtraining",
+                "sequence_length": 4096,
+                "batch_sequences": 256,
+            }
+
+
+def test_the_composition_is_what_was_read_of_each_domain_against_the_plan(app, post, run):
+    schedule, step = LOCK.schedule(), PHASE_END + 100
+    post(f"/v1/runs/{run}/progress", {"step": step})
+    rows = get(app, f"/v1/runs/{run}/composition").json()["items"]
+    read, planned = schedule.tokens(step).tolist(), schedule.tokens(schedule.steps).tolist()
+    assert [row["domain"] for row in rows] == list(schedule.names)
+    assert [row["tokens"] for row in rows] == read
+    assert [row["planned_tokens"] for row in rows] == planned
+    sizes = [domain.tokens for domain in LOCK.data.domains]
+    assert [row["epochs"] for row in rows] == [n / size for n, size in zip(read, sizes, strict=True)]
+    assert [row["planned_epochs"] for row in rows] == [n / size for n, size in zip(planned, sizes, strict=True)]
+    assert sum(row["share"] for row in rows) == pytest.approx(1, abs=1e-12)
+    at_end = get(app, f"/v1/runs/{run}/composition?step={schedule.steps}").json()["items"]
+    assert [row["tokens"] for row in at_end] == planned
+    at_start = get(app, f"/v1/runs/{run}/composition?step=0").json()["items"]
+    assert {(row["tokens"], row["share"], row["epochs"]) for row in at_start} == {(0, None, 0.0)}
+
+
+def test_the_composition_comes_in_every_format_and_is_asked_for_again_only_after_a_report(app, post, run):
+    post(f"/v1/runs/{run}/progress", {"step": 100})
+    rows = get(app, f"/v1/runs/{run}/composition").json()["items"]
+    assert pa.csv.read_csv(pa.BufferReader(get(app, f"/v1/runs/{run}/composition.csv").content)).to_pylist() == rows
+    arrow = get(app, f"/v1/runs/{run}/composition", Accept="application/vnd.apache.arrow.stream").content
+    assert pa.ipc.open_stream(arrow).read_all().to_pylist() == rows
+    tag = get(app, f"/v1/runs/{run}/composition").headers["ETag"]
+    again = ask(app, "GET", f"/v1/runs/{run}/composition", headers={"If-None-Match": tag})
+    assert again.status_code == 304
+    post(f"/v1/runs/{run}/progress", {"step": 101})
+    again = ask(app, "GET", f"/v1/runs/{run}/composition", headers={"If-None-Match": tag})
+    assert again.status_code == 200
+
+
+def test_the_log_has_every_report_in_order_in_pages(app, post, run):
+    sent = [{"step": 10 * i, "loss": {"books": 1 / (i + 1)} if i % 2 else None, "key": f"k{i}"} for i in range(7)]
+    for body in sent:
+        post(f"/v1/runs/{run}/progress", body)
+    found, url = [], f"/v1/runs/{run}/progress?limit=3"
+    while url:
+        page = get(app, url).json()
+        found += page["items"]
+        url = page["next_url"]
+    assert [entry["seq"] for entry in found] == [1, 2, 3, 4, 5, 6, 7]
+    assert [{name: entry[name] for name in ("step", "loss", "key")} for entry in found] == sent
+    assert {entry["by"] for entry in found} == {"trainer"}
+
+
+def test_a_report_with_a_key_that_is_sent_again_is_added_once(app, post, run):
+    body = {"step": 10, "loss": {"books": 2.5}, "key": "attempt 1"}
+    first = post(f"/v1/runs/{run}/progress", body)
+    assert post(f"/v1/runs/{run}/progress", body, status=200) == first
+    other = body | {"loss": {"books": 2.4}}
+    post(f"/v1/runs/{run}/progress", other, status=409, code="progress-conflict")
+    assert post(f"/v1/runs/{run}/progress", body | {"step": 20})["seq"] == 2
+    assert len(get(app, f"/v1/runs/{run}/progress").json()["items"]) == 2
+
+
+@pytest.mark.parametrize(
+    "number", ["NaN", "Infinity", "-Infinity", "1e999", '"NaN"', "true", '"2.5"', "1" * 400, "[1]"]
+)
+def test_a_loss_that_is_no_finite_number_is_refused_by_name(app, post, run, number):
+    body = f'{{"step": 1, "loss": {{"books": 2.5, "web-high": {number}}}}}'
+    problem = post(f"/v1/runs/{run}/progress", body, status=422, code="invalid-request")
+    assert [error["pointer"] for error in problem["errors"]] == ["/loss/web-high"]
+    assert get(app, f"/v1/runs/{run}/progress").json()["items"] == []
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "pointer"),
+    [
+        ({"step": -1}, "invalid-request", "/step"),
+        ({"step": 2**63}, "invalid-request", "/step"),
+        ({"step": 1.5}, "invalid-request", "/step"),
+        ({"step": "1"}, "invalid-request", "/step"),
+        ({"step": True}, "invalid-request", "/step"),
+        ({}, "invalid-request", "/step"),
+        ({"step": 1, "key": ""}, "invalid-request", "/key"),
+        ({"step": 1, "more": 1}, "invalid-request", "/more"),
+        ({"step": 1, "loss": {"book": 1.0}}, "unknown-domain", "/loss/book"),
+        ({"step": LOCK.data.steps + 1}, "step-out-of-range", None),
+    ],
+)
+def test_a_report_that_says_no_step_of_the_run_is_refused(app, post, run, body, code, pointer):
+    problem = post(f"/v1/runs/{run}/progress", body, status=422, code=code)
+    assert [error["pointer"] for error in problem.get("errors", [])] == ([pointer] if pointer else [])
+    if code == "unknown-domain":
+        assert problem["hint"] == "did you mean 'books'?"
+    assert get(app, f"/v1/runs/{run}/progress").json()["items"] == []
+
+
+def test_a_run_that_is_not_there_is_a_404_everywhere(app, post):
+    for part in ("", "/progress", "/composition", "/events"):
+        answer = ask(app, "GET", f"/v1/runs/nothing{part}")
+        assert (answer.status_code, answer.headers["X-Error-Code"]) == (404, "unknown-run")
+    post("/v1/runs/nothing/progress", {"step": 1}, status=404, code="unknown-run")
+    assert ask(app, "GET", "/v1/runs/nothing/composition?step=99999999").status_code == 404
+
+
+def test_registering_and_reporting_take_a_token_with_the_scope(app, post, run):
+    publisher = app.state.services.repository.add_token("ann", [Scope.PUBLISH, Scope.READ])[1]
+    for address, body in [("/v1/runs", {"mixture": "demo"}), (f"/v1/runs/{run}/progress", {"step": 1})]:
+        assert ask(app, "POST", address, json=body).status_code == 401
+        refused = ask(app, "POST", address, json=body, headers={"Authorization": f"Bearer {publisher}"})
+        assert (refused.status_code, refused.headers["X-Error-Code"]) == (403, "scope-missing")
+    assert len(get(app, "/v1/runs").json()["items"]) == 1
+
+
+def test_where_reading_takes_a_token_runs_do_too(make_app):
+    app = make_app(public_reads=False)
+    for address in ("/v1/runs", "/v1/runs/x", "/v1/runs/x/progress", "/v1/runs/x/composition", "/v1/runs/x/events"):
+        answer = ask(app, "GET", address)
+        assert (answer.status_code, answer.headers["X-Error-Code"]) == (401, "token-missing")
+
+
+def test_a_run_whose_mixture_the_service_has_no_longer_still_has_its_log(app, post, run, make_app, tmp_path):
+    post(f"/v1/runs/{run}/progress", {"step": 5})
+    (tmp_path / "nothing").mkdir()
+    without = make_app(mixtures_dirs=(tmp_path / "nothing",))
+    shown = get(without, f"/v1/runs/{run}").json()
+    assert (shown["standing"], shown["step"]) == (None, 5)
+    assert [entry["step"] for entry in get(without, f"/v1/runs/{run}/progress").json()["items"]] == [5]
+    answer = ask(without, "GET", f"/v1/runs/{run}/composition")
+    assert (answer.status_code, answer.headers["X-Error-Code"]) == (404, "unknown-mixture")
