@@ -200,8 +200,9 @@ class Permutation:
         assert 0 <= j < self.n
         if self._table is not None:
             if self._inverse is None:
-                self._inverse = np.empty_like(self._table)
-                self._inverse[self._table] = np.arange(self.n, dtype=np.uint16)
+                inverse = np.empty_like(self._table)
+                inverse[self._table] = np.arange(self.n, dtype=np.uint16)
+                self._inverse = inverse  # whole before another thread can see it
             return int(self._inverse[j])
         while True:
             high, low = divmod(j, self.a)

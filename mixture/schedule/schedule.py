@@ -70,7 +70,8 @@ class SegmentHandoff:
 class Schedule:
     """The order of a run. Raises ScheduleError where the fields do not make one.
 
-    Safe to use from one thread at a time; two schedules of the same fields are the same everywhere.
+    Any number of threads may share it: what it keeps does not change once it is made, and its caches hold a lock only
+    to look up. Two schedules of the same fields are the same everywhere.
     """
 
     def __init__(self, data: ScheduleData) -> None:
