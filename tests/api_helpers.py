@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +11,8 @@ from typing import Any
 
 import httpx2
 import uvicorn
+
+from mixture.cli.serve import listen
 
 MIXTURES = Path(__file__).parents[1] / "mixtures"
 
@@ -22,7 +23,7 @@ def serving(app: Any) -> Iterator[str]:
     config = uvicorn.Config(app, host="127.0.0.1", port=0, log_config=None, timeout_graceful_shutdown=5)
     server = uvicorn.Server(config)
     # It listens from the start: a request waits until the application has started.
-    with socket.create_server(("127.0.0.1", 0)) as listening:
+    with listen("127.0.0.1", 0) as listening:
         thread = threading.Thread(target=server.run, args=([listening],))
         thread.start()
         try:

@@ -40,8 +40,7 @@ def serve(
         os.environ[CONFIG_VARIABLE] = str(config.absolute())
     settings = load_settings()
     # The port is taken before anything is printed; requests wait in it until the service has started.
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.create_server((host, port), family=family, backlog=2048) as listening:
+    with listen(host, port) as listening:
         address = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
         print(f"Open {address}/docs, or ask {address}/v1/mixtures. What changes is kept in {settings.data_dir}.")
         sys.stdout.flush()
@@ -62,3 +61,15 @@ def serve(
             # Any of the processes then answers /metrics for all of them.
             os.environ.setdefault("PROMETHEUS_MULTIPROC_DIR", figures)
             Multiprocess(made, sockets=[listening]).run()
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that takes connections; where `port` is 0, on a free one. Raises OSError.
+
+    Connections inherit that nothing waits: asyncio says so only for sockets that it made itself, and an answer's body
+    would wait 40 ms for the acknowledgement of its head.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.create_server((host, port), family=family, backlog=2048)
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listening

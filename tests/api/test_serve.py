@@ -16,6 +16,8 @@ import httpx2
 import pytest
 from api_helpers import MIXTURES
 
+from mixture.cli.serve import listen
+
 PROGRAM = str(Path(sys.executable).with_name("mixture"))
 GONE_WITHIN = 5
 
@@ -149,3 +151,10 @@ def test_settings_of_a_file_hold_and_those_of_the_environment_win(tmp_path: Path
             _, errors = started.communicate()
         assert errors.startswith("error[settings-invalid]: ")
         assert message in errors
+
+
+def test_connections_send_an_answer_s_body_without_waiting_for_the_acknowledgement_of_its_head():
+    with listen("127.0.0.1", 0) as listening, socket.create_connection(listening.getsockname()):
+        accepted, _ = listening.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
