@@ -7,7 +7,7 @@ RUN := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check format bench golden clean
+.PHONY: help demo test test-all check format bench openapi golden clean
 
 help: ## Show what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ format: $(DEV) ## Put the code into its format
 bench: $(DEV) ## The figures of the README, on one core, as ratios within one run
 	$(VENV)/bin/python -m benchmarks.schedule
 	$(VENV)/bin/python -m benchmarks.stream
+
+openapi: $(DEV) ## Write api/openapi.json anew from the routes
+	$(VENV)/bin/python -m api.openapi
 
 golden: $(DEV) ## Make tests/golden anew from the oracle, at SCHEDULE_ORACLE
 	$(VENV)/bin/python tests/golden/make_golden.py

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 SPEC = """\
 # Written by `mixture demo`. Change a share, then: mixture plan {folder}/mixture.yaml
-mixture: demo
+mixture: this-machine
 catalog: catalog.csv
 tokenizer: bytes
 seed: 0
