@@ -18,17 +18,20 @@ LEVELS = (
     {"plan"},
     {"store"},
     {"stream"},
-    {"cli"},
+    {"adapters", "client", "clusters", "formats"},
+    {"cli", "testing"},
 )
 """A room imports itself and what stands on a line before its own: rooms of one line do not know each other."""
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
-ROOMS = sorted(LEVEL)
 HEAVY = ("datasets", "fastapi", "pandas", "ray", "rich", "sklearn", "tokenizers", "torch", "uvicorn")
-NEEDS_NO_ARRAYS = ("errors", "names", "units", "spec")
+NEEDS_NO_ARRAYS = ("errors", "json_text", "names", "units", "spec")
 
 
 def room_of(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+ROOMS = sorted({room_of(path) for path in PACKAGE.rglob("*.py")} - {"__init__"})
 
 
 def imported(path: Path) -> Iterator[tuple[int, str]]:
@@ -48,8 +51,8 @@ def imported(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def test_every_room_has_its_level():
-    there = {room_of(path) for path in PACKAGE.rglob("*.py")} - {"__init__"}
-    assert there == set(LEVEL)
+    assert set(ROOMS) <= set(LEVEL)
+    assert {"schedule", "spec", "catalog", "plan", "store", "stream", "cli"} <= set(ROOMS)
 
 
 @pytest.mark.parametrize("room", ROOMS)
