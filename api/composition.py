@@ -1,0 +1,202 @@
+"""What stretches of a run are made of, by any columns of its catalog.
+
+Sums are exact integers; each is divided once, at the end. A stretch is a `range` of steps. Whoever has other figures by
+domain, such as the tokens that a run has read, sums them with `Groups.sums`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from mixture.catalog import Catalog
+from mixture.plan import Lock
+from mixture.schedule import Schedule
+
+I64 = npt.NDArray[np.int64]
+
+STRETCH = {"first_step": pa.int64(), "last_step": pa.int64(), "phase": pa.string()}
+"""What a row says of its stretch: its first and its last step, and the phase that it lies in whole, else null."""
+FIGURES = {
+    "domains": pa.int64(),
+    "sequences": pa.int64(),
+    "tokens": pa.int64(),
+    "weight": pa.float64(),
+    "epochs": pa.float64(),
+    "tokens_so_far": pa.int64(),
+    "epochs_so_far": pa.float64(),
+}
+"""What a row says of its group: its number of domains; what the stretch draws of it, as a share of all that the stretch
+draws, and as a multiple of the group's tokens, null where it has none; the same from the run's start on.
+"""
+KEPT_GROUPS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """The domains of a lock, or some of them, in groups that have the same values in columns of the catalog.
+
+    columns: the names of the columns, `types` their types
+    keys:    their values, one tuple a group, in order of them, null last
+    domains: how many domains each group has
+    tokens:  how many tokens each group's domains have together
+    """
+
+    columns: tuple[str, ...]
+    types: tuple[pa.DataType, ...]
+    keys: tuple[tuple[object, ...], ...]
+    domains: tuple[int, ...]
+    tokens: tuple[int, ...]
+    _members: I64
+    _bounds: I64
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether every value of the columns is one that JSON has: there are no decimals."""
+        return not any(pa.types.is_decimal(kind) for kind in self.types)
+
+    def sums(self, by_domain: I64) -> list[int]:
+        """The sum of each group, of int64 [domains of the lock]. All of it must stay below 2^63."""
+        before = np.zeros(self._members.size + 1, dtype=np.int64)
+        np.cumsum(by_domain[self._members], out=before[1:])
+        sums: list[int] = np.diff(before[self._bounds]).tolist()
+        return sums
+
+
+def group(lock: Lock, catalog: Catalog, columns: Sequence[str], rows: Sequence[int] | None = None) -> Groups:
+    """The groups by these columns of the catalog; none: one group. rows: those of the catalog that count; None: all."""
+    chosen = None if rows is None else set(rows)
+    row_of = [catalog.index(domain.name) for domain in lock.data.domains]
+    cells = [catalog.table[name].to_pylist() for name in columns]
+    groups: dict[tuple[object, ...], list[int]] = defaultdict(list)
+    if not columns:
+        groups[()] = []
+    for d, row in enumerate(row_of):
+        if chosen is None or row in chosen:
+            groups[tuple(column[row] for column in cells)].append(d)
+    keys = sorted(groups, key=lambda key: [(cell is None, cell) for cell in key])
+    members = [groups[key] for key in keys]
+    return Groups(
+        columns=tuple(columns),
+        types=tuple(catalog.table.schema.field(name).type for name in columns),
+        keys=tuple(keys),
+        domains=tuple(map(len, members)),
+        tokens=tuple(sum(lock.data.domains[d].tokens for d in held) for held in members),
+        _members=np.array([d for held in members for d in held], dtype=np.int64),
+        _bounds=np.cumsum([0, *map(len, members)]),
+    )
+
+
+class Groupings:
+    """Groups that were made, kept for as long as the lock's schedule is. Any number of threads may share it."""
+
+    def __init__(self, most: int = KEPT_GROUPS) -> None:
+        self._most = most
+        self._kept: WeakKeyDictionary[Schedule, OrderedDict[tuple[object, object], Groups]] = WeakKeyDictionary()
+        self._guard = threading.Lock()
+
+    def get(self, lock: Lock, catalog: Catalog, columns: Sequence[str], rows: Sequence[int] | None = None) -> Groups:
+        """`group(…)`, made once; of each mixture, those asked for last are kept."""
+        schedule, key = lock.schedule(), (tuple(columns), None if rows is None else tuple(rows))
+        with self._guard:
+            kept = self._kept.setdefault(schedule, OrderedDict())
+            if key in kept:
+                kept.move_to_end(key)
+                return kept[key]
+        made = group(lock, catalog, columns, rows)
+        with self._guard:
+            kept[key] = made
+            while len(kept) > self._most:
+                kept.popitem(last=False)
+        return made
+
+
+def evenly(stretch: range, points: int) -> list[range]:
+    """The stretch in so many parts of the same size, within one step; at most one a step."""
+    bounds = {stretch.start + i * len(stretch) // points for i in range(points + 1)}
+    return [range(first, end) for first, end in pairwise(sorted(bounds))]
+
+
+def at_phases(lock: Lock, stretch: range) -> list[range]:
+    """The stretch, cut where phases begin."""
+    inside = {phase.first_step for phase in lock.phases if phase.first_step in stretch}
+    return [range(first, end) for first, end in pairwise(sorted(inside | {stretch.start, stretch.stop}))]
+
+
+@dataclass(frozen=True, slots=True)
+class Composition:
+    """Rows of groups, stretch by stretch: columns by name, those of STRETCH, of the groups, of FIGURES."""
+
+    groups: Groups
+    columns: dict[str, list[Any]]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One object a row."""
+        names = list(self.columns)
+        return [dict(zip(names, row, strict=True)) for row in zip(*self.columns.values(), strict=True)]
+
+    def table(self) -> pa.Table:
+        """The same as an Arrow table."""
+        types = STRETCH | dict(zip(self.groups.columns, self.groups.types, strict=True)) | FIGURES
+        return pa.table({name: pa.array(cells, types[name]) for name, cells in self.columns.items()})
+
+
+def composition(lock: Lock, groups: Groups, stretches: Sequence[range]) -> Composition:
+    """What each stretch draws of each group, as planned: a stretch has at least one step, all of them in the run."""
+    columns: dict[str, list[Any]] = {name: [] for name in (*STRETCH, *groups.columns, *FIGURES)}
+    size = len(groups.keys)
+    for stretch, sequences, tokens, so_far in _drawn(lock.schedule(), stretches):
+        whole, own, all_own = int(tokens.sum()), groups.sums(tokens), groups.sums(so_far)
+        made: dict[str, Sequence[object]] = {
+            "first_step": [stretch.start] * size,
+            "last_step": [stretch.stop - 1] * size,
+            "phase": [_phase_of(lock, stretch)] * size,
+            **{name: [key[i] for key in groups.keys] for i, name in enumerate(groups.columns)},
+            "domains": groups.domains,
+            "sequences": groups.sums(sequences),
+            "tokens": own,
+            "weight": [part / whole for part in own],
+            "epochs": _epochs(own, groups),
+            "tokens_so_far": all_own,
+            "epochs_so_far": _epochs(all_own, groups),
+        }
+        for name, cells in made.items():
+            columns[name].extend(cells)
+    return Composition(groups, columns)
+
+
+def _epochs(drawn: Sequence[int], groups: Groups) -> list[float | None]:
+    return [part / whole if whole else None for part, whole in zip(drawn, groups.tokens, strict=True)]
+
+
+def _phase_of(lock: Lock, stretch: range) -> str | None:
+    """The phase that a stretch lies in whole."""
+    for phase in lock.phases:
+        if phase.first_step <= stretch.start and stretch.stop <= phase.first_step + phase.steps:
+            return phase.name
+    return None
+
+
+def _drawn(schedule: Schedule, stretches: Sequence[range]) -> Iterator[tuple[range, I64, I64, I64]]:
+    """Each stretch with its sequences and tokens by domain, and the tokens from the run's start to its end."""
+    lengths = {segment.sequence_length for segment in schedule.data.segments}
+
+    def before(step: int) -> tuple[I64, I64]:
+        counts = schedule.counts(step)
+        # A run of one length needs no second look-up.
+        return counts, counts * next(iter(lengths)) if len(lengths) == 1 else schedule.tokens(step)
+
+    end, there = -1, None
+    for stretch in stretches:
+        here = there if there is not None and stretch.start == end else before(stretch.start)
+        end, there = stretch.stop, before(stretch.stop)
+        yield stretch, there[0] - here[0], there[1] - here[1], there[1]

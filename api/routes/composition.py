@@ -1,0 +1,189 @@
+"""/v1/mixtures/{ref}/composition: what any stretch of a run is made of, by any columns of its catalog."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.config import JsonDict
+from starlette.responses import Response
+
+from api import problems
+from api.composition import FIGURES, STRETCH, Groupings, at_phases, composition, evenly
+from api.formats import Format, TableFormat, json_answer, table_answer, table_responses
+from api.lists import Page
+from api.problems import Problem
+from api.routes.catalogs import Where, columns_of
+from api.security import Reads
+from api.services import AppServices, Asked, AskedMixture
+from mixture.errors import nearest
+from mixture.plan import Lock
+
+router = APIRouter(prefix="/v1/mixtures", tags=["composition"], dependencies=[Reads])
+
+EXAMPLE: JsonDict = {
+    "first_step": 108000,
+    "last_step": 312191,
+    "phase": "main",
+    "cluster": "c14",
+    "domains": 5,
+    "sequences": 154996518,
+    "tokens": 634865737728,
+    "weight": 0.0673,
+    "epochs": 0.408,
+    "tokens_so_far": 970655330304,
+    "epochs_so_far": 0.624,
+}
+MOST_POINTS = 1000
+MOST_ROWS = 100_000
+AT_PHASES = "phases"
+
+_groupings = Groupings()
+"""Of all mixtures; what is kept follows from their digests."""
+
+Step = Annotated[int | None, Query(ge=0, examples=[108000])]
+
+
+class CompositionRow(BaseModel):
+    """A group of domains in a stretch of the run: the columns asked for, and what is drawn, as planned."""
+
+    model_config = ConfigDict(extra="allow", json_schema_extra={"example": EXAMPLE})
+
+    first_step: int = Field(examples=[0])
+    last_step: int = Field(examples=[107999], description="The last one, counted in.")
+    phase: str | None = Field(examples=["initial"], description="That the stretch lies in whole; null for several.")
+    domains: int = Field(examples=[5])
+    sequences: int = Field(examples=[83492000], description="Drawn in the stretch.")
+    tokens: int = Field(examples=[341983232000])
+    weight: float = Field(examples=[0.067], description="Share of all tokens of the stretch, whatever `where` says.")
+    epochs: float | None = Field(examples=[0.22], description="Tokens drawn in the stretch ÷ tokens; null without any.")
+    tokens_so_far: int = Field(examples=[341983232000], description="From the run's start to the stretch's end.")
+    epochs_so_far: float | None = Field(examples=[0.22])
+
+
+class _Rows(BaseModel):
+    """A whole list; pydantic writes it an order of magnitude faster than `json` does."""
+
+    items: list[dict[str, Any]]
+    next: None = None
+    next_url: None = None
+
+
+@router.get(
+    "/{ref}/composition",
+    response_model=None,
+    responses={
+        **table_responses(
+            Page[CompositionRow], '"first_step","last_step","phase","cluster","domains","sequences","tokens",…\n'
+        ),
+        **problems.documented(404),
+    },
+)
+def planned(
+    asked: AskedMixture,
+    services: AppServices,
+    form: TableFormat,
+    request: Request,
+    by: Annotated[
+        str | None,
+        Query(
+            max_length=1000,
+            description="Columns of the catalog to sum by, between commas; default: by domain; empty: one sum.",
+            examples=["cluster,quality"],
+        ),
+    ] = None,
+    where: Where = None,
+    step: Step = None,
+    first_step: Step = None,
+    last_step: Annotated[int | None, Query(ge=0, description="Counted in.", examples=[207999])] = None,
+    phase: Annotated[str | None, Query(max_length=1000, examples=["main"])] = None,
+    points: Annotated[
+        str | None,
+        Query(
+            pattern=f"^({AT_PHASES}|[1-9][0-9]{{0,2}}|{MOST_POINTS})$",
+            description="For charts: cut the stretch into so many parts, evenly, or where phases begin (`phases`).",
+            examples=["200"],
+        ),
+    ] = None,
+) -> Response:
+    """Sequences, tokens, weight and epochs by groups of domains: of one step, of steps, of a phase, or of the run.
+
+    Say `step`, or `first_step` and `last_step` (one is enough), or `phase`, or nothing for the whole run. Figures are
+    those of the schedule: what is planned is what is drawn. Exact integers; in order of stretches, then of the columns.
+    """
+    mixture, lock = asked.mixture, asked.mixture.lock
+    columns = _columns(asked, by)
+    stretch = _stretch(lock, step=step, first_step=first_step, last_step=last_step, phase=phase)
+    rows = None if where is None else services.select(mixture.catalog, where)
+    groups = _groupings.get(lock, mixture.catalog, columns, rows)
+    stretches = _cut(lock, stretch, points)
+    most = min(MOST_ROWS, services.settings.max_rows)
+    if len(stretches) * len(groups.keys) > most:
+        detail = f"{len(stretches):,} stretches of {len(groups.keys):,} groups are more than {most:,} rows"
+        raise _wrong("points", detail, "too-many-rows", hint="fewer points, or fewer columns", max_rows=most)
+    if form is Format.JSON and groups.is_plain:
+        return json_answer(
+            request,
+            of=mixture.digest,
+            lifetime=asked.lifetime,
+            make=lambda: _Rows(items=composition(lock, groups, stretches).rows()),
+        )
+    return table_answer(
+        request,
+        form,
+        of=mixture.digest,
+        lifetime=asked.lifetime,
+        make=lambda: composition(lock, groups, stretches).table(),
+    )
+
+
+def _columns(asked: Asked, by: str | None) -> tuple[str, ...]:
+    """The columns that `by` names. Raises Problem 422: `unknown-column`, `bad-columns`."""
+    if by is None:
+        return (asked.mixture.domain_column,)
+    columns = columns_of(asked.mixture.catalog, by)
+    for name in columns:
+        if name in STRETCH or name in FIGURES:
+            raise _wrong("by", f"{name!r} is what is answered: it can not be summed by", "bad-columns", column=name)
+    return columns
+
+
+def _stretch(
+    lock: Lock, *, step: int | None, first_step: int | None, last_step: int | None, phase: str | None
+) -> range:
+    """The steps that a request asks about. Raises Problem 422: `bad-stretch`, `step-out-of-range`, `unknown-phase`."""
+    steps = lock.data.steps
+    by_range = first_step is not None or last_step is not None
+    if sum([step is not None, by_range, phase is not None]) > 1:
+        hint = "one of: step; first_step and last_step; phase; none of them for the whole run"
+        raise Problem(422, "the query names more than one stretch of the run", code="bad-stretch", hint=hint)
+    for name, one in (("step", step), ("first_step", first_step), ("last_step", last_step)):
+        if one is not None and one >= steps:
+            detail, hint = f"step {one} is not in a run of {steps} steps", f"steps are 0 to {steps - 1}"
+            raise _wrong(name, detail, "step-out-of-range", hint=hint, step=one, steps=steps)
+    if phase is not None:
+        names = [one.name for one in lock.phases]
+        if phase not in names:
+            hint = nearest(phase, names) or f"its phases: {', '.join(names)}"
+            raise _wrong("phase", f"there is no phase {phase!r}", "unknown-phase", hint=hint, phase=phase)
+        found = lock.phases[names.index(phase)]
+        return range(found.first_step, found.first_step + found.steps)
+    if step is not None:
+        return range(step, step + 1)
+    first, last = first_step or 0, steps - 1 if last_step is None else last_step
+    if first > last:
+        raise _wrong("last_step", f"first_step {first} comes after last_step {last}", "bad-stretch")
+    return range(first, last + 1)
+
+
+def _cut(lock: Lock, stretch: range, points: str | None) -> list[range]:
+    if points is None:
+        return [stretch]
+    return at_phases(lock, stretch) if points == AT_PHASES else evenly(stretch, int(points))
+
+
+def _wrong(name: str, detail: str, code: str, *, hint: str | None = None, **facts: object) -> Problem:
+    """The problem of one parameter of the query."""
+    errors = [{"in": "query", "pointer": f"/{name}", "detail": detail}]
+    return Problem(422, detail, code=code, hint=hint, errors=errors, facts=facts)
