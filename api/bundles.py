@@ -22,7 +22,8 @@ from api.problems import Problem
 from api.repository import Bundle, write_digest
 from mixture.errors import LockError, MixtureError, SpecError
 from mixture.plan import Lock, Plan, check_lock, lock_text, make_lock, make_plan, plan_json, read_lock
-from mixture.spec import Groups, Spec, TableColumn, WhereGroup, parse_spec
+from mixture.spec import Spec, parse_spec
+from mixture.spec.tables import named_tables
 
 MOST_TABLES = 32
 PLANS_AT_ONCE = 2
@@ -95,7 +96,7 @@ def _read_spec(data: bytes, folder: Path, tables: Mapping[str, bytes]) -> Spec:
     places = {key: replace(place, file=SPEC_FILE) for key, place in spec.places.items()}
     spec = spec.model_copy(update={"path": Path(SPEC_FILE), "places": places})
     named = set()
-    for key, path in _paths(spec):
+    for key, path in named_tables(spec):
         if path.parent != folder or path.name not in tables:
             known = ", ".join(sorted(tables)) or "none were given"
             raise SpecError(
@@ -110,19 +111,6 @@ def _read_spec(data: bytes, folder: Path, tables: Mapping[str, bytes]) -> Spec:
         detail = f"the spec does not name the table {unused[0]!r}"
         raise Problem(422, detail, code="table-unused", hint="leave it out", facts={"tables": unused})
     return spec
-
-
-def _paths(spec: Spec) -> Iterator[tuple[str, Path]]:
-    """Every file that a spec names, by the key that names it."""
-    yield "catalog", spec.catalog.path
-    for i, phase in enumerate(spec.phases):
-        key = f"phases[{i}].weights"
-        if isinstance(phase.weights, TableColumn):
-            yield key, phase.weights.path
-        if isinstance(phase.weights, Groups):
-            for j, group in enumerate(phase.weights.groups):
-                if isinstance(group, WhereGroup) and isinstance(group.within, TableColumn):
-                    yield f"{key}[{j}].within", group.within.path
 
 
 def _read_lock(folder: Path, text: str) -> Lock:

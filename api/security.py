@@ -16,7 +16,7 @@ from api.problems import Problem
 from api.repository import Scope, token_hash
 from api.services import AppServices
 
-BEARER = HTTPBearer(auto_error=False, scheme_name="token", description="A token made by `mixture tokens add`.")
+BEARER = HTTPBearer(auto_error=False, scheme_name="token", description="A token made by `mixture tokens create`.")
 LONGEST_SECRET = 512
 
 Credentials = Annotated[HTTPAuthorizationCredentials | None, Security(BEARER)]

@@ -1,0 +1,101 @@
+"""`mixture publish`: give a mixture to a service, under a name."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mixture.cli.output import AsJson, print_json
+from mixture.cli.plan import SpecFile
+from mixture.cli.remote import Service, ServiceError, To, Token, in_path
+from mixture.errors import MixtureError, Place
+
+if TYPE_CHECKING:
+    from mixture.spec import Spec
+
+STORES_TABLE = "domains.parquet"
+TEXT_ENDINGS = (".csv", ".json", ".jsonl", ".ndjson")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the program."""
+    app.command(
+        epilog="Example: mixture publish mixtures/demo/mixture.yaml --to http://127.0.0.1:8000 --name my-demo. "
+        "To move a name: --replaces sha256:… with the digest that it points to now."
+    )(publish)
+
+
+def publish(
+    spec: SpecFile,
+    to: To,
+    name: Annotated[str, typer.Option("--name", metavar="NAME", help="The name that is to point to this mixture.")],
+    replaces: Annotated[
+        str | None, typer.Option("--replaces", metavar="DIGEST", help="What the name points to now; needed to move it.")
+    ] = None,
+    lock: Annotated[
+        Path | None,
+        typer.Option("--lock", metavar="LOCK", help="The lock that must come out. Default: SPEC's, if it is there."),
+    ] = None,
+    token: Token = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Publish a spec with its tables. The service plans and locks it itself; doing it again changes nothing."""
+    from mixture.spec import load_spec
+
+    loaded = load_spec(spec)
+    beside = spec.with_suffix(".lock.json")
+    if lock is None and beside.is_file():
+        lock = beside
+    body = {
+        "spec": spec.read_text(encoding="utf-8"),
+        "tables": _tables(loaded),
+        "lock": None if lock is None else lock.read_text(encoding="utf-8"),
+    }
+    digest = None if replaces is None else f"sha256:{replaces.removeprefix('sha256:')}"
+    headers = {} if digest is None else {"If-Match": f'"{digest}"'}
+    try:
+        done = Service(to, token).ask("PUT", f"/v1/mixtures/{in_path(name)}", body, headers)
+    except ServiceError as error:
+        raise _here(error, loaded) from error
+    if as_json:
+        print_json(done)
+        return
+    print(f"{name}: {done['change']}, {to.rstrip('/')}{done['url']}")
+    print(f"digest {done['digest']}")
+
+
+def _tables(spec: Spec) -> dict[str, str]:
+    """What the spec names, by the names that it has for them: text, or base64 of Parquet."""
+    from mixture.spec.tables import named_tables
+
+    tables = {}
+    for key, path in named_tables(spec):
+        if path.parent != spec.path.parent:
+            raise MixtureError(
+                f"{key}: {path} does not lie beside the spec",
+                code="table-not-beside",
+                place=spec.place(key),
+                hint="what is published names its tables without a folder",
+            )
+        if path.suffix.lower() in TEXT_ENDINGS:
+            tables[path.name] = path.read_bytes().decode("utf-8-sig")
+        else:
+            data = (path / STORES_TABLE if path.is_dir() else path).read_bytes()
+            tables[path.name] = base64.b64encode(data).decode("ascii")
+    return tables
+
+
+def _here(error: ServiceError, spec: Spec) -> ServiceError:
+    """What the service said, in terms of this command: its options, and the files that it was run on."""
+    if error.code == "digest-required":
+        error.hint = f"--replaces {error.facts['current']}"
+    for single in error.errors:
+        if single.place is not None and single.place.file is not None:
+            name = single.place.file
+            path = spec.path if name == "mixture.yaml" else spec.path.with_name(name)
+            single.place = Place(str(path), single.place.line, single.place.column, single.place.path)
+    return error

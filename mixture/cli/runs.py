@@ -1,0 +1,174 @@
+"""`mixture runs list|register|report|show|watch`: training runs at a service, and what they have read."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+
+from mixture.cli.output import AsJson, print_json, print_styled, print_table, table
+from mixture.cli.remote import Service, ServiceError, To, Token, in_path
+
+RETRY_SECONDS = 2.0
+
+RunId = Annotated[str, typer.Argument(metavar="RUN", help="The id that registering it gave.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the program."""
+    runs = typer.Typer(help="Register training runs at a service, report their progress, see what they have read.")
+    at = "--to http://127.0.0.1:8000"
+    runs.command("list", epilog=f"Example: mixture runs list {at}")(list_all)
+    runs.command("register", epilog=f"Example: mixture runs register demo --name 'ablation 7' {at}")(register_run)
+    runs.command("report", epilog=f"Example: mixture runs report RUN --step 1000 --loss web=2.31 {at}")(report)
+    runs.command("show", epilog=f"Example: mixture runs show RUN {at}")(show)
+    runs.command("watch", epilog=f"Example: mixture runs watch RUN --json {at}")(watch)
+    app.add_typer(runs, name="runs", no_args_is_help=True)
+
+
+def list_all(
+    to: To,
+    limit: Annotated[int, typer.Option(min=1, metavar="N", help="The newest N.")] = 100,
+    token: Token = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """List runs, the newest first."""
+    runs = Service(to, token).items("/v1/runs", limit)
+    if as_json:
+        for run in runs:
+            print_json(run)
+        return
+    from rich.markup import escape
+
+    shown = table("Runs", "<run", "<name", "<mixture", "step", "<reported", "<by")
+    for run in runs:
+        reported = run["last"]["at"] if run["last"] else ""
+        mixture = run["mixture"].partition("@")[0]
+        shown.add_row(run["id"], escape(run["name"] or ""), mixture, f"{run['step']:,}", reported, escape(run["by"]))
+    print_table(shown)
+
+
+def register_run(
+    mixture: Annotated[str, typer.Argument(metavar="MIXTURE", help="NAME, NAME@sha256:…, or sha256:…")],
+    to: To,
+    name: Annotated[str | None, typer.Option("--name", metavar="TEXT", help="What people call the run.")] = None,
+    token: Token = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Register a run of a mixture; prints its id."""
+    run = Service(to, token).ask("POST", "/v1/runs", {"mixture": mixture, "name": name})
+    print_json(run) if as_json else print(run["id"])
+
+
+def report(
+    run: RunId,
+    step: Annotated[int, typer.Option("--step", min=0, metavar="S", help="Steps that are done.")],
+    to: To,
+    loss: Annotated[
+        list[str] | None, typer.Option("--loss", metavar="DOMAIN=X", help="Loss of a domain; may stand more than once.")
+    ] = None,
+    key: Annotated[
+        str | None,
+        typer.Option("--key", metavar="TEXT", help="Makes sending again safe: a step with a key counts once."),
+    ] = None,
+    token: Token = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Report how far a run is, optionally with the loss by domain."""
+    body = {"step": step, "loss": _losses(loss) if loss else None, "key": key}
+    entry = Service(to, token).ask("POST", f"/v1/runs/{in_path(run)}/progress", body)
+    print_json(entry) if as_json else print(f"report {entry['seq']:,}: step {entry['step']:,}")
+
+
+def show(run: RunId, to: To, token: Token = None, *, as_json: AsJson = False) -> None:
+    """Show how far a run is, and what it has read of each domain against its plan."""
+    service = Service(to, token)
+    found = service.ask("GET", f"/v1/runs/{in_path(run)}")
+    domains = service.ask("GET", f"{found['url']}/composition")["items"] if found["standing"] else []
+    if as_json:
+        print_json(found | {"domains": domains})
+        return
+    from rich.markup import escape
+
+    print_styled(f"[bold]{escape(found['name'] or found['id'])}[/bold]: {escape(found['mixture'])}")
+    if found["standing"] is None:
+        print(f"step {found['step']:,}; the service has this mixture no longer")
+        return
+    print(_standing_text(found))
+    shown = table("Read so far", "<domain", "tokens", "of planned", "share", "planned", "epochs", "planned")
+    for row in domains:
+        numbers = (row["share"], row["planned_share"], row["epochs"], row["planned_epochs"])
+        shown.add_row(
+            escape(row["domain"]),
+            f"{row['tokens']:,}",
+            f"{row['planned_tokens']:,}",
+            *("" if number is None else f"{number:.4f}" for number in numbers),
+        )
+    print_table(shown)
+
+
+def watch(
+    run: RunId,
+    to: To,
+    after: Annotated[int, typer.Option(min=0, metavar="N", help="Begin behind report N.")] = 0,
+    token: Token = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Follow a run's reports until its last step, over restarts of the service too. Ctrl-C leaves."""
+    service = Service(to, token)
+    found = service.ask("GET", f"/v1/runs/{in_path(run)}")
+    steps = found["standing"] and found["standing"]["steps"]
+    while True:
+        try:
+            for event, entry in service.events(f"{found['url']}/events", after):
+                if event != "progress":
+                    continue
+                print_json(entry) if as_json else print(_entry_text(entry, steps), flush=True)
+                after = entry["seq"]
+                if entry["step"] == steps:
+                    return
+        except ServiceError as error:
+            # Other codes are refusals, which waiting does not mend.
+            if error.code not in ("service-unreachable", "service-answer"):
+                raise
+        time.sleep(RETRY_SECONDS)
+
+
+def _losses(said: list[str]) -> dict[str, float]:
+    losses = {}
+    for text in said:
+        domain, mark, number = text.rpartition("=")
+        try:
+            value = float(number)
+        except ValueError:
+            value = math.nan
+        if not (mark and domain and math.isfinite(value)):
+            raise typer.BadParameter(f"--loss {text}: a domain and a finite number are right here, as in web=2.31")
+        losses[domain] = value
+    return losses
+
+
+def _standing_text(run: Mapping[str, Any]) -> str:
+    standing = run["standing"]
+    tokens = f"{standing['tokens']:,} of {standing['planned_tokens']:,} tokens"
+    text = f"step {run['step']:,} of {standing['steps']:,}, {tokens}"
+    boundary = standing["next_boundary"]
+    if standing["phase"] is not None:
+        text += f", in {standing['phase']}"
+    if boundary is not None:
+        what = boundary["phase"] or "a change"
+        text += f"; {what} begins at step {boundary['step']:,}, in {boundary['steps_left']:,} steps"
+    return text
+
+
+def _entry_text(entry: Mapping[str, Any], steps: int | None) -> str:
+    text = f"{entry['at']}  step {entry['step']:,}" + (f" of {steps:,}" if steps else "")
+    losses = entry["loss"] or {}
+    return text + "".join(f"  {domain} {value:.4f}" for domain, value in losses.items())
