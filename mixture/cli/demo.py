@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mixture.cli.output import AsJson, print_json, whole_file
+from mixture.cli.output import AsJson, output_file, print_json
 from mixture.errors import MixtureError, Place
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def _store(out: Path, processes: int | None) -> Store:
         report = ingest(out / "sources.yaml", folder, processes=processes, progress=progress)
     show_report(report)
     store = open_store(folder)
-    with whole_file(out / "catalog.csv") as beside, beside.open("w", encoding="utf-8", newline="") as file:
+    with output_file(out / "catalog.csv") as beside, beside.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["domain", "kind", "tokens", "documents", "tokenizer"])
         for name, domain in store.domains.items():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import secrets
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mixture.errors import MixtureError, Place
+from mixture.whole_file import whole_file
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -86,15 +86,12 @@ def print_styled(text: str) -> None:
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
-    """A path beside this one, which takes its name when the block ends well and is gone when it does not."""
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+def output_file(path: Path) -> Iterator[Path]:
+    """`whole_file` for a file that a person named. Raises MixtureError, `file-not-written`."""
     try:
-        yield beside
-        beside.replace(path)
+        with whole_file(path) as beside:
+            yield beside
     except OSError as error:
         raise MixtureError(
             f"can not be written: {error.strerror or error}", code="file-not-written", place=Place(file=str(path))
         ) from error
-    finally:
-        beside.unlink(missing_ok=True)

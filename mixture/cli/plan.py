@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mixture.cli.output import AsJson, print_json, print_styled, print_table, table, terminal_width, width_of
+from mixture.errors import LockError
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from mixture.plan import Finding, Plan
+    from mixture.plan import Finding, Lock, Plan
+    from mixture.store import Store
 
 SHOWN_DOMAINS = 40
 
@@ -69,12 +71,17 @@ def lock(
     from mixture.plan import check_lock, finding_json, lock_text, make_lock, make_plan, read_lock, write_lock
     from mixture.schedule import agreed_steps
     from mixture.spec import load_spec
+    from mixture.store import disagreements
 
     path = out or spec.with_suffix(".lock.json")
     loaded = load_spec(spec)
+    text = _store(store or loaded.catalog.path)
+    contents = None if text is None else {name: domain.content for name, domain in text.domains.items()}
     if check:
         known = read_lock(path)
-        check_lock(known, loaded, content=_contents(store or loaded.catalog.path))
+        made = check_lock(known, loaded, content=contents)
+        if world_size is not None:
+            make_plan(loaded, made.catalog, world_size=world_size).require()
         report = {"lock": str(path), "digest": known.digest, "check": "same"}
         print_json(report) if as_json else print(f"{path}: is what the spec and its catalog give ({known.digest})")
         return
@@ -84,32 +91,48 @@ def lock(
             if finding.level.value != "note":
                 print(finding, file=sys.stderr)
     made.require()
-    fixed = make_lock(made, content=_contents(store or loaded.catalog.path))
-    change = "written"
-    if path.exists():
-        old = read_lock(path)
-        same_until = agreed_steps(old.data, fixed.data)
-        change = f"replaces {old.digest}; both read the same before step {same_until:,}"
-    is_same = path.exists() and lock_text(old) == lock_text(fixed)
+    fixed = make_lock(made, content=contents)
+    for wrong in [] if text is None else disagreements(text, fixed):
+        raise wrong
+    old = _replaced(path)
+    is_same = old is not None and lock_text(old) == lock_text(fixed)
     if not is_same:
         write_lock(fixed, path)
     if as_json:
         findings = [finding_json(finding) for finding in made.findings]
         print_json({"lock": str(path), "digest": fixed.digest, "changed": not is_same, "findings": findings})
     else:
-        print(f"{path}: {'unchanged' if is_same else change}")
+        change = "unchanged" if is_same else "written"
+        if old is not None and not is_same:
+            same_until = agreed_steps(old.data, fixed.data)
+            change = f"replaces {old.digest}; both read the same before step {same_until:,}"
+        print(f"{path}: {change}")
         print(f"digest {fixed.digest}, {made.steps:,} steps, {made.tokens:,} tokens")
         if not fixed.content:
             print("it fixes which tokens of a domain are read, and not the text: --store DIR adds the text's digests")
 
 
-def _contents(place: Path) -> Mapping[str, str] | None:
-    """Content digests by domain, where the place is a store's folder."""
-    if not place.is_dir():
-        return None
+def _store(place: Path) -> Store | None:
+    """The store in a folder; None for a table."""
     from mixture.store import open_store
 
-    return {name: domain.content for name, domain in open_store(place).domains.items()}
+    return open_store(place) if place.is_dir() else None
+
+
+REPLACEABLE = frozenset({"lock-field", "lock-digest", "lock-not-canonical", "lock-self-check"})
+"""What may be wrong with a lock that is made anew. What is no lock at all is somebody's file, and stays."""
+
+
+def _replaced(path: Path) -> Lock | None:
+    """The lock that a new one takes the place of, if there is one that can be read."""
+    from mixture.plan import read_lock
+
+    try:
+        return read_lock(path)
+    except LockError as error:
+        if error.code == "lock-missing" or error.code in REPLACEABLE:
+            return None
+        raise
 
 
 def show(plan: Plan, *, most: int | None) -> None:
@@ -128,6 +151,11 @@ def show(plan: Plan, *, most: int | None) -> None:
     rest = sorted((domain.tokens_drawn for domain in plan.domains), reverse=True)[most:] if most else []
     if rest:
         print(f"… and {len(rest)} more domains with {sum(rest):,} tokens read; --all shows them\n")
+    longest = max(phase.laid.sequence_length for phase in plan.phases)
+    left = sum(domain.left_over(longest) for domain in plan.domains if domain.tokens_drawn)
+    print(
+        f"{left:,} tokens stand behind the last whole sequence of {longest:,} of their domains: no epoch reads them\n"
+    )
     refusing = len(plan.refusals)
     print_styled(f"[bold]Findings[/bold]: {len(plan.findings)}, {refusing or 'none'} of them refuse a lock")
     for finding in plan.findings:

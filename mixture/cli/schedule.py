@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mixture.cli.output import AsJson, LockFile, print_columns, print_json, whole_file
+from mixture.cli.output import AsJson, LockFile, output_file, print_columns, print_json
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -54,11 +55,12 @@ def positions(
     if arrow is not None:
         _write_arrow(schedule, chunks, arrow)
         return
-    rows = (row for chunk in chunks for row in _rows(schedule, chunk))
+    rows: Iterator[tuple[object, ...]] = (row for chunk in chunks for row in _rows(schedule, chunk))
     if as_json:
         for row in rows:
             print_json(dict(zip(COLUMNS, row, strict=True)))
     else:
+        rows = chain(list(islice(rows, 1)), rows)  # what is refused is refused before the columns are named
         print_columns(COLUMNS, rows, text={"domain": _widest(schedule)})
 
 
@@ -91,7 +93,7 @@ def _write_arrow(schedule: Schedule, chunks: Iterator[Rows], path: Path) -> None
         rest = [pa.array(getattr(rows, name)) for name in integers]
         return pa.record_batch([pa.array(rows.position), domain, *rest], schema=schema)
 
-    with whole_file(path) as beside, pa.OSFile(str(beside), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
+    with output_file(path) as beside, pa.OSFile(str(beside), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
         for rows in chunks:
             writer.write_batch(record(rows))
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mixture.cli.output import AsJson, LockFile, print_json, whole_file
+from mixture.cli.output import AsJson, LockFile, output_file, print_json
 from mixture.cli.store import StoreFolder
 from mixture.errors import StreamError
 
@@ -103,7 +103,7 @@ def _sink(out: Path) -> Iterator[pa.NativeFile]:
         yield pa.PythonFile(sys.stdout.buffer, mode="w")
         sys.stdout.buffer.flush()
         return
-    with whole_file(out) as beside, pa.OSFile(str(beside), "wb") as sink:
+    with output_file(out) as beside, pa.OSFile(str(beside), "wb") as sink:
         yield sink
 
 
@@ -121,7 +121,7 @@ def show(opened: Stream, batch: Batch, most: int) -> None:
 
 
 def _rows(opened: Stream, batch: Batch, most: int) -> Iterator[dict[str, Any]]:
-    from mixture.store.decode import decoder
+    from mixture.store import decoder
 
     decode = decoder(opened.store)
     for i in range(min(most, len(batch))):

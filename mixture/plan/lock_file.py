@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 from pathlib import Path
 from typing import Any, Never
 
@@ -12,6 +11,7 @@ from mixture.errors import LockError, Place
 from mixture.json_text import by_line, digest
 from mixture.plan.lock import FORMAT, Lock, document, self_check
 from mixture.plan.lock_fields import lock_of, refuse, validated
+from mixture.whole_file import whole_file
 
 LARGEST_FILE = 1 << 28
 
@@ -56,15 +56,10 @@ def read_lock(path: str | os.PathLike[str]) -> Lock:
 def write_lock(lock: Lock, path: str | os.PathLike[str]) -> None:
     """Write a lock file, by rename: the file is the whole lock or what it was before. Raises LockError."""
     path = Path(path)
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
-        with beside.open("x", encoding="utf-8", newline="\n") as file:
-            file.write(lock_text(lock))
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
+        with whole_file(path) as beside:
+            beside.write_text(lock_text(lock), encoding="utf-8", newline="\n")
     except OSError as error:
-        beside.unlink(missing_ok=True)
         raise LockError(
             f"the lock can not be written: {error.strerror}", code="lock-not-written", place=Place(file=str(path))
         ) from error

@@ -1,6 +1,7 @@
 """Token stores: opening, reading, verifying and making them."""
 
 from mixture.store.agreement import disagreements, verify_store
+from mixture.store.decode import decoder
 from mixture.store.documents import Spans
 from mixture.store.holes import write_holes
 from mixture.store.intake.report import DomainReport, IngestProgress, IngestReport, Reason, Skipped, Stage
@@ -20,6 +21,7 @@ __all__ = [
     "StoreDomain",
     "TokenReader",
     "Verify",
+    "decoder",
     "disagreements",
     "ingest",
     "open_store",

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from mixture.errors import Place, StoreError
 from mixture.json_text import by_line, digest
+from mixture.whole_file import whole_file
 
 FORMAT = "mixture-store/1"
 MANIFEST = "store.json"
@@ -132,9 +133,8 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
     fields = manifest.model_dump(mode="json")
     fields["digest"] = manifest.digest
     fields["sha256"] = digest(fields)
-    unfinished = folder / (MANIFEST + ".new")
-    unfinished.write_text(by_line(fields), encoding="utf-8")
-    unfinished.rename(folder / MANIFEST)
+    with whole_file(folder / MANIFEST) as beside:
+        beside.write_text(by_line(fields), encoding="utf-8")
 
 
 def read_manifest(folder: Path) -> Manifest:

@@ -58,6 +58,32 @@ def test_a_lock_that_is_replaced_is_named_with_the_step_up_to_which_both_read_th
     assert (small / "mixture.lock.json").read_text(encoding="utf-8") == "my notes"
 
 
+def test_a_lock_changed_by_hand_is_made_again(small: Path, run) -> None:
+    whole = (small / "mixture.lock.json").read_bytes()
+    edit(small / "mixture.lock.json", '"seed": 0', '"seed": 1')
+    assert "error[lock-digest]" in run("lock", small / "mixture.yaml", "--check", code=1).stderr
+    run("lock", small / "mixture.yaml")
+    assert (small / "mixture.lock.json").read_bytes() == whole
+
+
+def test_a_check_for_ranks_that_can_not_share_a_batch_fails(small: Path, run) -> None:
+    run("lock", small / "mixture.yaml", "--check", "--world-size", 4)
+    assert (
+        "error[batch-not-divisible]" in run("lock", small / "mixture.yaml", "--check", "--world-size", 3, code=1).stderr
+    )
+
+
+def test_the_text_of_a_store_is_only_fixed_where_the_catalog_counts_its_tokens(small: Path, run) -> None:
+    for name in "abc":
+        (small / f"{name}.txt").write_text(name * 100, encoding="utf-8")
+    domains = ", ".join(f"{name}: {{files: [{name}.txt]}}" for name in "abc")
+    (small / "sources.yaml").write_text(f"domains: {{{domains}}}\n", encoding="utf-8")
+    run("ingest", small / "sources.yaml", "-o", small / "store")
+    before = (small / "mixture.lock.json").read_bytes()
+    assert "error[tokens-differ]" in run("lock", small / "mixture.yaml", "--store", small / "store", code=1).stderr
+    assert (small / "mixture.lock.json").read_bytes() == before
+
+
 def test_names_are_never_cut_however_narrow_the_terminal(small: Path) -> None:
     name = "a-domain-with-a-rather-long-name-for-any-table-of-this-width"
     (small / "cells.csv").write_text(f"domain,tokens\n{name},200000\n", encoding="utf-8")

@@ -90,7 +90,7 @@ def test_a_reader_that_goes_away_ends_the_program_quietly(small: Path) -> None:
 
     command = [sys.executable, "-c", "from mixture.cli import main; main()"]
     arguments = ["positions", str(small / "mixture.lock.json"), "--start", "0", "--count", "700", "--json"]
-    process = subprocess.Popen(command + arguments * 1, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen(command + arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
     assert process.stderr is not None
     process.stdout.close()

@@ -1,0 +1,183 @@
+"""The commands that ask a service, against a service in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+from service_processes import copy_of_the_service
+
+from mixture.plan import read_lock
+
+
+@pytest.fixture(scope="module")
+def data_dir(tmp_path_factory):
+    return tmp_path_factory.mktemp("service")
+
+
+@pytest.fixture(scope="module")
+def url(data_dir):
+    with copy_of_the_service(data_dir) as address:
+        yield address
+
+
+@pytest.fixture
+def secret(run, data_dir, monkeypatch):
+    """A token that may publish and run, made by the command."""
+    monkeypatch.setenv("MIXTURE_DATA_DIR", str(data_dir))
+    return run("tokens", "create", "ann", "--scope", "publish", "--scope", "run").stdout.strip()
+
+
+@pytest.fixture
+def at_service(url, secret, monkeypatch):
+    """Lets commands find the service and the token in the environment."""
+    monkeypatch.setenv("MIXTURE_URL", url)
+    monkeypatch.setenv("MIXTURE_TOKEN", secret)
+
+
+def lines(done):
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_tokens_are_made_listed_and_revoked(run, data_dir, monkeypatch):
+    monkeypatch.setenv("MIXTURE_DATA_DIR", str(data_dir))
+    (made,) = lines(run("tokens", "create", "bot [1]", "--scope", "run", "--json"))
+    assert set(made) == {"id", "name", "scopes", "created", "revoked", "secret"}
+    listed = {token["id"]: token for token in lines(run("tokens", "list", "--json"))}
+    assert listed[made["id"]] == {name: value for name, value in made.items() if name != "secret"}
+    assert "bot [1]" in run("tokens", "list").stdout
+    run("tokens", "revoke", made["id"])
+    revoked = {token["id"]: token["revoked"] for token in lines(run("tokens", "list", "--json"))}
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", revoked[made["id"]])
+    assert "error[unknown-token]" in run("tokens", "revoke", "nothing", code=1).stderr
+    assert "error[scope-unknown]" in run("tokens", "create", "x", "--scope", "pubish", code=1).stderr
+
+
+def test_a_mixture_is_published_moved_and_published_again(run, small, at_service):
+    spec, digest = small / "mixture.yaml", read_lock(small / "mixture.lock.json").digest
+    (made,) = lines(run("publish", spec, "--name", "cli-small", "--json"))
+    assert (made["digest"], made["change"]) == (digest, "created")
+    assert "unchanged" in run("publish", spec, "--name", "cli-small").stdout
+    spec.write_text(spec.read_text().replace("100 steps", "90 steps"))
+    run("lock", spec)
+    refused = run("publish", spec, "--name", "cli-small", code=1).stderr
+    assert refused.startswith("error[digest-required]")
+    assert f"--replaces sha256:{digest}" in refused
+    refused = run("publish", spec, "--name", "cli-small", "--replaces", "0" * 64, code=1).stderr
+    assert "error[name-conflict]" in refused
+    for replaces in (digest, f"sha256:{digest}"):
+        (moved,) = lines(run("publish", spec, "--name", "cli-small", "--replaces", replaces, "--json"))
+        assert moved["digest"] == read_lock(small / "mixture.lock.json").digest
+    assert moved["change"] == "unchanged", "the second time it is there already"
+
+
+def test_a_lock_that_is_no_longer_what_comes_out_is_not_published(run, small, at_service):
+    spec = small / "mixture.yaml"
+    spec.write_text(spec.read_text().replace("100 steps", "80 steps"))
+    refused = run("publish", spec, "--name", "stale", code=1).stderr
+    assert "error[lock-differs]" in refused
+    assert "80" in refused
+
+
+def test_what_is_wrong_is_said_with_file_and_line_as_plan_says_it(run, small, at_service):
+    spec = small / "mixture.yaml"
+    (small / "mixture.lock.json").unlink()
+    spec.write_text(spec.read_text().replace("{a: 20%, b: 80%}", "{a: 20%, bb: 80%}"))
+    here = run("plan", spec, code=1).stderr
+    there = run("publish", spec, "--name", "wrong", code=1).stderr
+    assert there.split(" (")[0] == here.split(" (")[0]
+    assert f"{spec}:13:" in there
+
+
+def test_a_spec_over_tables_in_parquet_or_a_store_is_published_and_over_other_folders_is_refused(
+    run, small, at_service
+):
+    spec = small / "mixture.yaml"
+    table = pyarrow.csv.read_csv(small / "cells.csv")
+    pq.write_table(table, small / "cells.parquet")
+    (small / "store").mkdir()
+    pq.write_table(table, small / "store" / "domains.parquet")
+    text, digest = spec.read_text(), read_lock(small / "mixture.lock.json").digest
+    for place in ("cells.parquet", "store"):
+        spec.write_text(text.replace("cells.csv", place))
+        assert lines(run("publish", spec, "--name", "in-parquet", "--json"))[0]["digest"] == digest
+    (small / "sub").mkdir()
+    (small / "sub" / "cells.csv").write_bytes((small / "cells.csv").read_bytes())
+    spec.write_text(text.replace("cells.csv", "sub/cells.csv"))
+    assert f"error[table-not-beside]: {spec}:2:" in run("publish", spec, "--name", "x", code=1).stderr
+
+
+def test_a_run_is_registered_reported_listed_and_shown(run, at_service):
+    run_id = run("runs", "register", "demo", "--name", "try [7]").stdout.strip()
+    (entry,) = lines(run("runs", "report", run_id, "--step", 15300, "--loss", "books=2.25", "--loss", "web-high=1e-3",
+                         "--key", "k", "--json"))  # fmt: skip
+    assert (entry["seq"], entry["step"], entry["loss"]) == (1, 15300, {"books": 2.25, "web-high": 0.001})
+    assert run("runs", "report", run_id, "--step", 15300, "--loss", "books=2.25", "--loss", "web-high=1e-3",
+               "--key", "k").stdout == "report 1: step 15,300\n"  # fmt: skip
+    assert run_id in [one["id"] for one in lines(run("runs", "list", "--json"))]
+    assert [one["id"] for one in lines(run("runs", "list", "--limit", 1, "--json"))] == [run_id]
+    assert "try [7]" in run("runs", "list").stdout
+    (shown,) = lines(run("runs", "show", run_id, "--json"))
+    assert (shown["step"], shown["standing"]["phase"], len(shown["domains"])) == (15300, "midtraining", 10)
+    text = run("runs", "show", run_id).stdout
+    assert "try [7]" in text
+    assert f"step 15,300 of {shown['standing']['steps']:,}, {shown['standing']['tokens']:,} of" in text
+    assert all(row["domain"] in text and f"{row['tokens']:,}" in text for row in shown["domains"])
+
+
+@pytest.mark.parametrize("loss", ["books", "books=", "books=nan", "books=inf", "=1", "books=x"])
+def test_a_loss_that_is_no_finite_number_is_wrong_usage(run, at_service, loss):
+    assert "finite number" in run("runs", "report", "x", "--step", 1, "--loss", loss, code=2).stderr
+
+
+def test_refusals_keep_the_services_codes(run, url, at_service, monkeypatch):
+    assert "error[unknown-run]" in run("runs", "show", "nothing", code=1).stderr
+    assert "error[unknown-run]" in run("runs", "watch", "nothing", code=1).stderr
+    refused = run("runs", "register", "dem", code=1).stderr
+    assert "error[unknown-mixture]" in refused
+    assert "did you mean 'demo'?" in refused
+    run_id = run("runs", "register", "demo").stdout.strip()
+    assert "error[unknown-domain]" in run("runs", "report", run_id, "--step", 1, "--loss", "boks=1", code=1).stderr
+    monkeypatch.delenv("MIXTURE_TOKEN")
+    assert "error[token-missing]" in run("runs", "register", "demo", code=1).stderr
+    assert "error[token-unknown]" in run("runs", "register", "demo", "--token", "nonsense", code=1).stderr
+    for wrong in ("http://127.0.0.1:1", "nothing", "ftp://127.0.0.1", "http://[", f"{url}/docs#"):
+        refused = run("runs", "list", "--to", wrong, code=1).stderr
+        assert refused.startswith(("error[service-unreachable]", "error[service-answer]")), refused
+
+
+def test_a_watch_follows_a_run_to_its_end_over_a_restart_of_the_service(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("MIXTURE_DATA_DIR", str(tmp_path))
+    secret = run("tokens", "create", "trainer", "--scope", "run").stdout.strip()
+    monkeypatch.setenv("MIXTURE_TOKEN", secret)
+
+    def report(url, run_id, step):
+        run("runs", "report", run_id, "--step", step, "--to", url)
+
+    with copy_of_the_service(tmp_path) as url:
+        port = int(url.rpartition(":")[2])
+        (made,) = lines(run("runs", "register", "demo", "--to", url, "--json"))
+        report(url, made["id"], 1)
+        command = [str(Path(sys.executable).with_name("mixture")), "runs", "watch", made["id"], "--to", url, "--json"]
+        watching = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ)
+        seen = [json.loads(watching.stdout.readline())]
+    with copy_of_the_service(tmp_path, port=port) as url:
+        report(url, made["id"], 2)
+        seen.append(json.loads(watching.stdout.readline()))
+        report(url, made["id"], made["standing"]["steps"])
+        out, _ = watching.communicate(timeout=60)
+        seen += [json.loads(line) for line in out.splitlines()]
+        assert watching.returncode == 0
+        assert seen == run_log(run, url, made["id"])
+
+
+def run_log(run, url, run_id):
+    """The log of a run, read from its beginning by a watch of its own."""
+    return lines(run("runs", "watch", run_id, "--to", url, "--json"))
