@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
@@ -13,7 +13,9 @@ from api import problems
 from api.composition import FIGURES, STRETCH, Groupings, at_phases, composition, evenly
 from api.formats import Format, TableFormat, json_answer, table_answer, table_responses
 from api.lists import Page
+from api.long_lists import Listed
 from api.problems import Problem
+from api.queries import wrong_query
 from api.routes.catalogs import Where, columns_of
 from api.security import Reads
 from api.services import AppServices, Asked, AskedMixture
@@ -60,14 +62,6 @@ class CompositionRow(BaseModel):
     epochs: float | None = Field(examples=[0.22], description="Tokens drawn in the stretch ÷ tokens; null without any.")
     tokens_so_far: int = Field(examples=[341983232000], description="From the run's start to the stretch's end.")
     epochs_so_far: float | None = Field(examples=[0.22])
-
-
-class _Rows(BaseModel):
-    """A whole list; pydantic writes it an order of magnitude faster than `json` does."""
-
-    items: list[dict[str, Any]]
-    next: None = None
-    next_url: None = None
 
 
 @router.get(
@@ -121,13 +115,13 @@ def planned(
     most = min(MOST_ROWS, services.settings.max_rows)
     if len(stretches) * len(groups.keys) > most:
         detail = f"{len(stretches):,} stretches of {len(groups.keys):,} groups are more than {most:,} rows"
-        raise _wrong("points", detail, "too-many-rows", hint="fewer points, or fewer columns", max_rows=most)
+        raise wrong_query("points", detail, "too-many-rows", hint="fewer points, or fewer columns", max_rows=most)
     if form is Format.JSON and groups.is_plain:
         return json_answer(
             request,
             of=mixture.digest,
             lifetime=asked.lifetime,
-            make=lambda: _Rows(items=composition(lock, groups, stretches).rows()),
+            make=lambda: Listed(items=composition(lock, groups, stretches).rows()),
         )
     return table_answer(
         request,
@@ -145,7 +139,9 @@ def _columns(asked: Asked, by: str | None) -> tuple[str, ...]:
     columns = columns_of(asked.mixture.catalog, by)
     for name in columns:
         if name in STRETCH or name in FIGURES:
-            raise _wrong("by", f"{name!r} is what is answered: it can not be summed by", "bad-columns", column=name)
+            raise wrong_query(
+                "by", f"{name!r} is what is answered: it can not be summed by", "bad-columns", column=name
+            )
     return columns
 
 
@@ -161,19 +157,19 @@ def _stretch(
     for name, one in (("step", step), ("first_step", first_step), ("last_step", last_step)):
         if one is not None and one >= steps:
             detail, hint = f"step {one} is not in a run of {steps} steps", f"steps are 0 to {steps - 1}"
-            raise _wrong(name, detail, "step-out-of-range", hint=hint, step=one, steps=steps)
+            raise wrong_query(name, detail, "step-out-of-range", hint=hint, step=one, steps=steps)
     if phase is not None:
         names = [one.name for one in lock.phases]
         if phase not in names:
             hint = nearest(phase, names) or f"its phases: {', '.join(names)}"
-            raise _wrong("phase", f"there is no phase {phase!r}", "unknown-phase", hint=hint, phase=phase)
+            raise wrong_query("phase", f"there is no phase {phase!r}", "unknown-phase", hint=hint, phase=phase)
         found = lock.phases[names.index(phase)]
         return range(found.first_step, found.first_step + found.steps)
     if step is not None:
         return range(step, step + 1)
     first, last = first_step or 0, steps - 1 if last_step is None else last_step
     if first > last:
-        raise _wrong("last_step", f"first_step {first} comes after last_step {last}", "bad-stretch")
+        raise wrong_query("last_step", f"first_step {first} comes after last_step {last}", "bad-stretch")
     return range(first, last + 1)
 
 
@@ -181,9 +177,3 @@ def _cut(lock: Lock, stretch: range, points: str | None) -> list[range]:
     if points is None:
         return [stretch]
     return at_phases(lock, stretch) if points == AT_PHASES else evenly(stretch, int(points))
-
-
-def _wrong(name: str, detail: str, code: str, *, hint: str | None = None, **facts: object) -> Problem:
-    """The problem of one parameter of the query."""
-    errors = [{"in": "query", "pointer": f"/{name}", "detail": detail}]
-    return Problem(422, detail, code=code, hint=hint, errors=errors, facts=facts)

@@ -1,0 +1,224 @@
+"""/v1/mixtures/{ref}/positions, counts, find, handoffs, history: what stands at any place of a run.
+
+Rows have the names that the command line's `--json` has.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Request
+from pydantic import BaseModel, ConfigDict, Field, RootModel
+from starlette.responses import Response
+
+from api import problems
+from api.formats import JsonOnly, TableFormat, json_answer, table_responses
+from api.lists import Page, PageAsked, encode_cursor, link, next_url, number_after, page_query
+from api.long_lists import Listed, chunked_answer
+from api.positions import CHUNK_ROWS, SCHEMA, batches_at, range_batches
+from api.queries import wrong_query
+from api.security import Reads
+from api.services import AppServices, AskedMixture
+from mixture.schedule import Schedule
+
+router = APIRouter(prefix="/v1/mixtures", tags=["schedules"], dependencies=[Reads])
+
+MOST_AT = 1000
+MOST_STEPS = 100
+MOST_EPOCHS = 1000
+SHOWN = 100
+
+Steps = Annotated[
+    list[Annotated[int, Field(ge=0)]],
+    Query(
+        alias="step",
+        min_length=1,
+        max_length=MOST_STEPS,
+        description="Steps, from 0; one past the last is the end of the run.",
+        examples=[[0, 108000]],
+    ),
+]
+
+
+class PositionRow(BaseModel):
+    """The sequence at a position of the run."""
+
+    position: int = Field(examples=[4000000000])
+    step: int = Field(examples=[355113])
+    slot: int = Field(examples=[7168], description="Its index within the step.")
+    domain: str = Field(examples=["c12q3"])
+    draw: int = Field(examples=[13450000], description="Its place in the domain's endless order.")
+    epoch: int = Field(examples=[0], description="Full passes over the domain before it.")
+    sequence: int = Field(examples=[7230145], description="Its number in the domain's storage.")
+    first_token: int = Field(examples=[29614673920], description="Where it begins in the domain's storage.")
+    tokens: int = Field(examples=[4096])
+
+
+class CountsRow(RootModel[dict[str, int]]):
+    """Sequences by domain, drawn by all steps before one."""
+
+    model_config = ConfigDict(json_schema_extra={"example": {"c00q0": 812000, "c00q1": 1624000}})
+
+
+class Found(Page[int]):
+    """Positions whose sequences hold a token, in order."""
+
+    items: list[int] = Field(examples=[[81250031, 2390155028]])
+
+
+class HandoffRow(BaseModel):
+    """Tokens that domains leave unread where a segment begins: the length changes, or text is skipped."""
+
+    first_step: int = Field(examples=[312192])
+    tokens_skipped: dict[str, int] = Field(examples=[{"c00q0": 0, "c00q1": 524288}])
+
+
+class HistoryRow(BaseModel):
+    """The digest of all that decides what is read before a step: equal in all locks that agree so far."""
+
+    step: int = Field(examples=[108000])
+    history: str = Field(examples=["7d" * 32], description="SHA-256, lower-case hex.")
+
+
+@router.get(
+    "/{ref}/positions",
+    response_model=None,
+    responses={
+        **table_responses(Page[PositionRow], '"position","step","slot","domain","draw",…\n0,0,0,"c14q3",0,…\n'),
+        **problems.documented(404),
+    },
+)
+def positions(
+    asked: AskedMixture,
+    services: AppServices,
+    form: TableFormat,
+    request: Request,
+    start: Annotated[int | None, Query(ge=0, description="The first position of a range.", examples=[0])] = None,
+    count: Annotated[
+        int | None,
+        Query(ge=0, description=f"How many from `start` on; default: {SHOWN}, or up to the end.", examples=[100]),
+    ] = None,
+    at: Annotated[
+        list[int] | None,
+        Query(max_length=MOST_AT, description="These positions, in this order.", examples=[[0, 17, 4000000000]]),
+    ] = None,
+) -> Response:
+    """Which sequence of which domain stands at positions of the run: a range, or any (`at=0&at=17`).
+
+    A long table is sent as it is made.
+    """
+    schedule = asked.mixture.lock.schedule()
+    if at is not None:
+        if start is not None or count is not None:
+            detail, hint = "positions are asked for twice over", "say either at, or start and count"
+            raise wrong_query("at", detail, "bad-range", hint=hint)
+        for position in at:
+            schedule.step_of(position)
+        chunks, rows = batches_at(schedule, at), len(at)
+    else:
+        first = start or 0
+        rows = max(0, min(SHOWN, schedule.num_sequences - first)) if count is None else count
+        _check_range(schedule, first, rows, most=services.settings.max_rows)
+        chunks = range_batches(schedule, first, rows)
+    return chunked_answer(
+        request,
+        form,
+        of=asked.mixture.digest,
+        lifetime=asked.lifetime,
+        schema=SCHEMA,
+        chunks=chunks,
+        places=services.streams if rows > CHUNK_ROWS else None,
+    )
+
+
+def _check_range(schedule: Schedule, first: int, rows: int, *, most: int) -> None:
+    """Raise Problem 422, `too-many-rows`, and ScheduleError, `position-out-of-range`."""
+    if rows > most:
+        detail = f"{rows:,} positions are more than {most:,}, as many as one answer has"
+        raise wrong_query("count", detail, "too-many-rows", hint="ask for them in several ranges", max_rows=most)
+    schedule.step_of(first)
+    if rows:
+        schedule.step_of(first + rows - 1)
+
+
+@router.get(
+    "/{ref}/counts", dependencies=[JsonOnly], response_model=Page[CountsRow], responses=problems.documented(404)
+)
+def counts(asked: AskedMixture, request: Request, steps: Steps) -> Response:
+    """How many sequences each domain has given before steps, of any length: one object a step, in the order asked."""
+    schedule = asked.mixture.lock.schedule()
+
+    def make() -> Listed:
+        found = (schedule.counts(step).tolist() for step in steps)
+        return Listed(items=[dict(zip(schedule.names, one, strict=True)) for one in found])
+
+    return json_answer(request, of=asked.mixture.digest, lifetime=asked.lifetime, make=make)
+
+
+@router.get("/{ref}/find", dependencies=[JsonOnly], response_model=Found, responses=problems.documented(404))
+def find(
+    asked: AskedMixture,
+    request: Request,
+    domain: Annotated[str, Query(max_length=1000, examples=["c12q3"])],
+    token: Annotated[int, Query(ge=0, description="An offset in the domain's tokens.", examples=[5000000])],
+) -> Response:
+    """Every position whose sequence holds a token, in order; none where its turn does not come in this run."""
+    schedule = asked.mixture.lock.schedule()
+
+    def make() -> Listed:
+        _check_epochs(schedule, domain)
+        return Listed(items=list(schedule.find(domain, token)))
+
+    return json_answer(request, of=asked.mixture.digest, lifetime=asked.lifetime, make=make)
+
+
+def _check_epochs(schedule: Schedule, name: str) -> None:
+    """Raise Problem 422, `too-many-epochs`: each epoch is looked through, and a tiny domain may have millions."""
+    d = schedule.domain_index(name)
+    held = schedule.data.domains[d]
+    epochs = int(schedule.tokens(schedule.steps)[d]) // max(1, held.pool_tokens or held.tokens)
+    if epochs > MOST_EPOCHS:
+        detail = (
+            f"domain {name!r} is read {epochs:,} times in this run: more than {MOST_EPOCHS:,} are not looked through"
+        )
+        raise wrong_query("domain", detail, "too-many-epochs", epochs=epochs, max_epochs=MOST_EPOCHS)
+
+
+HandoffsQuery = Annotated[PageAsked, Depends(page_query(limit=100, most=200))]
+
+
+@router.get(
+    "/{ref}/handoffs", dependencies=[JsonOnly], response_model=Page[HandoffRow], responses=problems.documented(404)
+)
+def handoffs(asked: AskedMixture, page: HandoffsQuery, request: Request) -> Response:
+    """The tokens that domains leave unread where segments begin, in order of steps."""
+    schedule, after = asked.mixture.lock.schedule(), number_after(page)
+    rest = [one for one in schedule.handoffs() if after is None or one.first_step > after]
+    shown = rest[: page.limit]
+    cursor = encode_cursor(shown[-1].first_step) if len(rest) > page.limit else None
+    url = next_url(request, cursor)
+
+    def make() -> Listed:
+        rows = [
+            {
+                "first_step": one.first_step,
+                "tokens_skipped": dict(zip(schedule.names, one.tokens_skipped, strict=True)),
+            }
+            for one in shown
+        ]
+        return Listed(items=rows, next=cursor, next_url=url)
+
+    return json_answer(request, of=asked.mixture.digest, lifetime=asked.lifetime, make=make, headers=link(url))
+
+
+@router.get(
+    "/{ref}/history", dependencies=[JsonOnly], response_model=Page[HistoryRow], responses=problems.documented(404)
+)
+def history(asked: AskedMixture, request: Request, steps: Steps) -> Response:
+    """The digests of all that decides what is read before steps, in the order asked."""
+    schedule = asked.mixture.lock.schedule()
+
+    def make() -> Listed:
+        return Listed(items=[{"step": step, "history": schedule.history(step)} for step in steps])
+
+    return json_answer(request, of=asked.mixture.digest, lifetime=asked.lifetime, make=make)

@@ -1,0 +1,160 @@
+"""/v1/mixtures/{ref}/steps/{step}: what one optimizer update reads, down to the documents."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import pyarrow as pa
+from fastapi import APIRouter, Depends, Path, Request
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import Response
+
+from api import problems
+from api.caching import Lifetime
+from api.formats import JsonOnly, json_answer
+from api.lists import Page, PageAsked, encode_cursor, link, next_url, number_after, page_query
+from api.long_lists import Listed
+from api.positions import slots_batch
+from api.problems import Problem
+from api.routes.schedules import PositionRow
+from api.security import Reads
+from api.services import Asked, AskedMixture
+from mixture.names import DIGEST_MARK
+from mixture.schedule import Schedule
+from mixture.store import Store
+
+router = APIRouter(prefix="/v1/mixtures", tags=["schedules"], dependencies=[Reads])
+
+MOST_DOCUMENTS = 10_000
+"""A page ends behind the sequence with which it has so many documents."""
+
+StepNumber = Annotated[int, Path(ge=0, description="Counts from 0.", examples=[108000])]
+SlotsQuery = Annotated[PageAsked, Depends(page_query(limit=20, most=200))]
+
+
+class StepDomain(BaseModel):
+    """What a step reads of a domain."""
+
+    domain: str = Field(examples=["c14q3"])
+    sequences: int = Field(examples=[214])
+    tokens: int = Field(examples=[876544])
+
+
+class StepShown(BaseModel):
+    """A step: its size, and what it reads of each domain that it reads from."""
+
+    step: int = Field(examples=[108000])
+    phase: str | None = Field(examples=["main"])
+    first_position: int = Field(examples=[1216512000])
+    sequences: int = Field(examples=[11264])
+    sequence_length: int = Field(examples=[4096])
+    tokens: int = Field(examples=[46137344])
+    history: str = Field(examples=["7d" * 32], description="Digest of all that decides what is read before this step.")
+    domains: list[StepDomain]
+    links: dict[str, str] = Field(examples=[{"sequences": "/v1/mixtures/demo/steps/108000/sequences"}])
+
+
+class DocumentRow(BaseModel):
+    """A document of the store: its id and place, and its attributes beside."""
+
+    model_config = ConfigDict(
+        extra="allow", json_schema_extra={"example": {"id": "a/17", "first_token": 812, "tokens": 96, "licence": "MIT"}}
+    )
+
+    id: str = Field(examples=["a/17"])
+    first_token: int = Field(examples=[812], description="Where it begins in the domain's storage.")
+    tokens: int = Field(examples=[96], description="The end of the document counted in.")
+
+
+class SequenceRow(PositionRow):
+    """A sequence of a step, and the documents that it reads from, whole or in part."""
+
+    documents: list[DocumentRow] | None = Field(description="In order of place; null where there is no store.")
+
+
+@router.get(
+    "/{ref}/steps/{step}", dependencies=[JsonOnly], response_model=StepShown, responses=problems.documented(404)
+)
+def show(asked: AskedMixture, step: StepNumber, request: Request) -> Response:
+    """One step: its size, and what it reads of each domain."""
+    mixture = asked.mixture
+    schedule = _schedule_with(asked, step)
+
+    def make() -> StepShown:
+        drawn, length = schedule.counts(step + 1) - schedule.counts(step), schedule.length_of(step)
+        phases = (one.name for one in mixture.lock.phases if one.first_step <= step < one.first_step + one.steps)
+        sequences = schedule.batch_of(step)
+        here = f"{router.prefix}/{mixture.name}{DIGEST_MARK}{mixture.digest}/steps/{step}"
+        return StepShown(
+            step=step,
+            phase=next(phases, None),
+            first_position=schedule.positions_before(step),
+            sequences=sequences,
+            sequence_length=length,
+            tokens=sequences * length,
+            history=schedule.history(step),
+            domains=[
+                StepDomain(domain=name, sequences=count, tokens=count * length)
+                for name, count in zip(schedule.names, drawn.tolist(), strict=True)
+                if count
+            ],
+            links={"sequences": f"{here}/sequences"},
+        )
+
+    return json_answer(request, of=mixture.digest, lifetime=asked.lifetime, make=make)
+
+
+@router.get(
+    "/{ref}/steps/{step}/sequences",
+    dependencies=[JsonOnly],
+    response_model=Page[SequenceRow],
+    responses=problems.documented(404),
+)
+def sequences(asked: AskedMixture, step: StepNumber, page: SlotsQuery, request: Request) -> Response:
+    """The step's sequences in order of slots, each with the documents that it reads from where the service has a store.
+
+    A page may be shorter than `limit` where sequences have very many documents.
+    """
+    schedule, store, after = _schedule_with(asked, step), asked.mixture.store, number_after(page)
+    size = schedule.batch_of(step)
+    first = 0 if after is None else min(max(after + 1, 0), size)
+    slots = range(first, min(first + page.limit, size))
+    rows = slots_batch(schedule, step, slots).to_pylist()
+    shown = [row | {"documents": None} for row in rows] if store is None else _with_documents(store, rows)
+    end = first + len(shown)
+    cursor = encode_cursor(end - 1) if end < size else None
+    url = next_url(request, cursor)
+    return json_answer(
+        request,
+        # Documents follow from the store, which may be there later, or another one.
+        of=f"{asked.mixture.digest} {store.digest if store else None}",
+        lifetime=Lifetime.SHORT,
+        make=lambda: Listed(items=shown, next=cursor, next_url=url),
+        headers=link(url),
+    )
+
+
+def _schedule_with(asked: Asked, step: int) -> Schedule:
+    """The schedule, which has this step. Raises Problem 404 `step-out-of-range`."""
+    schedule = asked.mixture.lock.schedule()
+    if step >= schedule.steps:
+        detail, hint = f"step {step} is not in a run of {schedule.steps} steps", f"steps are 0 to {schedule.steps - 1}"
+        facts = {"step": step, "steps": schedule.steps}
+        raise Problem(404, detail, code="step-out-of-range", hint=hint, facts=facts)
+    return schedule
+
+
+def _with_documents(store: Store, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows with their documents, as many as a page has. Raises StoreError; Problem 503 `store-unreadable`."""
+    shown: list[dict[str, Any]] = []
+    documents = 0
+    for row in rows:
+        if documents >= MOST_DOCUMENTS:
+            break
+        try:
+            held = store.documents(row["domain"], row["first_token"], row["tokens"]).to_pylist()
+        except (OSError, pa.ArrowException) as error:
+            raise Problem(503, "the store's table of documents can not be read", code="store-unreadable") from error
+        documents += len(held)
+        shown.append(row | {"documents": held})
+    return shown
