@@ -5,11 +5,16 @@ A step here counts the steps that are done: 0 before the first, `steps` at the e
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 
+from api.composition import Groups
 from mixture.plan import Lock
+
+FIGURES = ("domains", "tokens", "planned_tokens", "weight", "planned_weight", "epochs", "planned_epochs")
+"""What `read_by` says of a group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,28 +56,32 @@ def tokens_read(lock: Lock, step: int) -> int:
     return int(lock.schedule().tokens(step).sum())
 
 
-def domains_read(lock: Lock, step: int) -> pa.Table:
-    """One row a domain: what so many steps read, against the whole run.
+def read_by(lock: Lock, groups: Groups, step: int) -> pa.Table:
+    """One row a group of domains: what so many steps read, against the whole run.
 
-    domain string · tokens, planned_tokens int64 · share, planned_share double, of the tokens of all domains ·
-    epochs, planned_epochs double, tokens read ÷ tokens of the domain. A quotient of nothing is null.
+    The groups' columns, then: domains int64 · tokens, planned_tokens int64 · weight, planned_weight double, shares of
+    the tokens of all domains · epochs, planned_epochs double, tokens read ÷ tokens of the group. A quotient of nothing
+    is null.
     """
     schedule = lock.schedule()
-    read, planned = schedule.tokens(step).tolist(), schedule.tokens(schedule.steps).tolist()
-    sizes = [domain.tokens for domain in lock.data.domains]
-    return pa.table(
-        {
-            "domain": pa.array(schedule.names, pa.string()),
-            "tokens": pa.array(read, pa.int64()),
-            "planned_tokens": pa.array(planned, pa.int64()),
-            "share": _quotients(read, [sum(read)] * len(read)),
-            "planned_share": _quotients(planned, [sum(planned)] * len(planned)),
-            "epochs": _quotients(read, sizes),
-            "planned_epochs": _quotients(planned, sizes),
-        }
+    read, planned = schedule.tokens(step), schedule.tokens(schedule.steps)
+    own, all_own = groups.sums(read), groups.sums(planned)
+    keys = {
+        name: pa.array([key[i] for key in groups.keys], kind)
+        for i, (name, kind) in enumerate(zip(groups.columns, groups.types, strict=True))
+    }
+    figures = (
+        pa.array(groups.domains, pa.int64()),
+        pa.array(own, pa.int64()),
+        pa.array(all_own, pa.int64()),
+        _quotients(own, [int(read.sum())] * len(own)),
+        _quotients(all_own, [int(planned.sum())] * len(own)),
+        _quotients(own, groups.tokens),
+        _quotients(all_own, groups.tokens),
     )
+    return pa.table(keys | dict(zip(FIGURES, figures, strict=True)))
 
 
-def _quotients(parts: list[int], wholes: list[int]) -> pa.Array:
+def _quotients(parts: Sequence[int], wholes: Sequence[int]) -> pa.Array:
     values = [part / whole if whole else None for part, whole in zip(parts, wholes, strict=True)]
     return pa.array(values, pa.float64())

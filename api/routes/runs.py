@@ -7,19 +7,23 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any
 
+import pyarrow as pa
 from fastapi import APIRouter, Path, Query, Request, Response
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.config import JsonDict
 
 from api import problems
 from api.bodies import RequestBody
 from api.caching import Lifetime
+from api.composition import group
 from api.formats import JsonOnly, TableFormat, table_answer, table_responses
 from api.library import LoadedMixture
 from api.lists import Page, PageQuery, number_after, page_answer, page_of
 from api.problems import Problem
 from api.repository import ProgressEntry, RunRecord, read_digest
+from api.routes.catalogs import Where, columns_of
 from api.routes.mixtures import DIGEST
-from api.run_figures import domains_read, next_boundary, phase_at, tokens_read
+from api.run_figures import FIGURES, next_boundary, phase_at, read_by, tokens_read
 from api.security import Reads, Runner
 from api.services import AppServices, Services
 from mixture.errors import nearest
@@ -28,6 +32,16 @@ from mixture.names import DIGEST_MARK
 router = APIRouter(prefix="/v1/runs", tags=["runs"])
 LARGEST = 2**63 - 1
 RUN = "3f9c0a6be2d14c58"
+READ: JsonDict = {
+    "kind": "web",
+    "domains": 3,
+    "tokens": 6230000000,
+    "planned_tokens": 7800000000,
+    "weight": 0.388,
+    "planned_weight": 0.39,
+    "epochs": 0.99,
+    "planned_epochs": 1.25,
+}
 
 RunId = Annotated[str, Path(max_length=100, examples=[RUN], description="The id that registering the run gave.")]
 
@@ -112,14 +126,18 @@ class Run(RunHead):
 
 
 class ReadRow(BaseModel):
-    """What a run has read of a domain, against its plan."""
+    """A group of domains: the columns asked for, and what a run has read of it, against its plan."""
 
-    domain: str = Field(examples=["web-high"])
+    model_config = ConfigDict(extra="allow", json_schema_extra={"example": READ})
+
+    domains: int = Field(examples=[1])
     tokens: int = Field(examples=[6230000000])
     planned_tokens: int = Field(examples=[7800000000])
-    share: float | None = Field(examples=[0.388], description="Of the tokens read so far.")
-    planned_share: float | None = Field(examples=[0.39])
-    epochs: float | None = Field(examples=[0.99], description="Tokens read ÷ tokens of the domain.")
+    weight: float | None = Field(
+        examples=[0.388], description="Share of all tokens read so far, whatever `where` says."
+    )
+    planned_weight: float | None = Field(examples=[0.39])
+    epochs: float | None = Field(examples=[0.99], description="Tokens read ÷ tokens of the group.")
     planned_epochs: float | None = Field(examples=[1.25])
 
 
@@ -195,8 +213,8 @@ def progress(
     responses={
         **table_responses(
             Page[ReadRow],
-            '"domain","tokens","planned_tokens","share","planned_share","epochs","planned_epochs"\n'
-            '"web-high",6230000000,7800000000,0.388,0.39,0.99,1.25\n',
+            '"domain","domains","tokens","planned_tokens","weight","planned_weight","epochs","planned_epochs"\n'
+            '"web-high",1,6230000000,7800000000,0.388,0.39,0.99,1.25\n',
         ),
         **problems.documented(404),
     },
@@ -210,15 +228,31 @@ def composition(
         int | None,
         Query(ge=0, le=LARGEST, examples=[15300], description="Steps that are done; default: by the last report."),
     ] = None,
+    by: Annotated[
+        str | None,
+        Query(
+            max_length=1000,
+            description="Columns of the catalog to sum by, between commas; default: by domain; empty: one sum.",
+            examples=["kind,quality"],
+        ),
+    ] = None,
+    where: Where = None,
 ) -> Response:
-    """What the run has read of each domain so far, against its plan: tokens, shares, epochs."""
+    """What the run has read so far, by groups of domains, against its plan: tokens, weights, epochs."""
     run = services.repository.run(run_id)
-    lock = services.mixture(run.mixture).lock
+    mixture = services.mixture(run.mixture)
     done = _step(run) if step is None else step
-    lock.schedule().positions_before(done)
-    return table_answer(
-        request, form, of=f"{run.digest} {done}", lifetime=Lifetime.NOT_AT_ALL, make=lambda: domains_read(lock, done)
-    )
+    mixture.lock.schedule().positions_before(done)
+    columns = (mixture.domain_column,) if by is None else columns_of(mixture.catalog, by)
+    taken = [name for name in columns if name in FIGURES]
+    if taken:
+        raise Problem(422, f"{taken[0]!r} is what is answered: it can not be summed by", code="bad-columns")
+    rows = None if where is None else services.select(mixture.catalog, where)
+
+    def make() -> pa.Table:
+        return read_by(mixture.lock, group(mixture.lock, mixture.catalog, columns, rows), done)
+
+    return table_answer(request, form, of=f"{run.digest} {done}", lifetime=Lifetime.NOT_AT_ALL, make=make)
 
 
 def progress_shown(entry: ProgressEntry) -> Progress:

@@ -51,9 +51,9 @@ def publish(
     if lock is None and beside.is_file():
         lock = beside
     body = {
-        "spec": spec.read_text(encoding="utf-8"),
+        "spec": _text(spec),
         "tables": _tables(loaded),
-        "lock": None if lock is None else lock.read_text(encoding="utf-8"),
+        "lock": None if lock is None else _text(lock),
     }
     digest = None if replaces is None else f"sha256:{replaces.removeprefix('sha256:')}"
     headers = {} if digest is None else {"If-Match": f'"{digest}"'}
@@ -82,11 +82,19 @@ def _tables(spec: Spec) -> dict[str, str]:
                 hint="what is published names its tables without a folder",
             )
         if path.suffix.lower() in TEXT_ENDINGS:
-            tables[path.name] = path.read_bytes().decode("utf-8-sig")
+            tables[path.name] = _text(path)
         else:
             data = (path / STORES_TABLE if path.is_dir() else path).read_bytes()
             tables[path.name] = base64.b64encode(data).decode("ascii")
     return tables
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        place = Place(file=str(path))
+        raise MixtureError(f"byte {error.start:,} is not UTF-8", code="not-text", place=place) from error
 
 
 def _here(error: ServiceError, spec: Spec) -> ServiceError:

@@ -35,7 +35,7 @@ class ServiceError(MixtureError):
 
 
 class Service:
-    """A service at an address. Raises ServiceError: `service-unreachable`, `service-answer`, or a problem's own code."""
+    """A service at an address. Raises ServiceError: `service-unreachable`, `service-answer`, or a problem's code."""
 
     def __init__(self, url: str, token: str | None) -> None:
         self._url = url.rstrip("/")

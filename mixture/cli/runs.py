@@ -101,9 +101,9 @@ def show(run: RunId, to: To, token: Token = None, *, as_json: AsJson = False) ->
         print(f"step {found['step']:,}; the service has this mixture no longer")
         return
     print(_standing_text(found))
-    shown = table("Read so far", "<domain", "tokens", "of planned", "share", "planned", "epochs", "planned")
+    shown = table("Read so far", "<domain", "tokens", "of planned", "weight", "planned", "epochs", "planned")
     for row in domains:
-        numbers = (row["share"], row["planned_share"], row["epochs"], row["planned_epochs"])
+        numbers = (row["weight"], row["planned_weight"], row["epochs"], row["planned_epochs"])
         shown.add_row(
             escape(row["domain"]),
             f"{row['tokens']:,}",

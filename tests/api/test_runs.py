@@ -131,11 +131,32 @@ def test_the_composition_is_what_was_read_of_each_domain_against_the_plan(app, p
     sizes = [domain.tokens for domain in LOCK.data.domains]
     assert [row["epochs"] for row in rows] == [n / size for n, size in zip(read, sizes, strict=True)]
     assert [row["planned_epochs"] for row in rows] == [n / size for n, size in zip(planned, sizes, strict=True)]
-    assert sum(row["share"] for row in rows) == pytest.approx(1, abs=1e-12)
+    assert sum(row["weight"] for row in rows) == pytest.approx(1, abs=1e-12)
     at_end = get(app, f"/v1/runs/{run}/composition?step={schedule.steps}").json()["items"]
     assert [row["tokens"] for row in at_end] == planned
     at_start = get(app, f"/v1/runs/{run}/composition?step=0").json()["items"]
-    assert {(row["tokens"], row["share"], row["epochs"]) for row in at_start} == {(0, None, 0.0)}
+    assert {(row["tokens"], row["weight"], row["epochs"]) for row in at_start} == {(0, None, 0.0)}
+
+
+def test_the_composition_is_summed_by_columns_of_the_catalog_and_over_what_a_condition_selects(app, post, run):
+    post(f"/v1/runs/{run}/progress", {"step": PHASE_END + 100})
+    address = f"/v1/runs/{run}/composition"
+    every = get(app, address).json()["items"]
+    catalog = {row["domain"]: row for row in get(app, "/v1/catalogs/demo/domains").json()["items"]}
+    by_kind = get(app, f"{address}?by=kind,quality").json()["items"]
+    for row in by_kind:
+        held = [one for one in every if all(catalog[one["domain"]][name] == row[name] for name in ("kind", "quality"))]
+        size = sum(catalog[one["domain"]]["tokens"] for one in held)
+        tokens, planned = (sum(one[name] for one in held) for name in ("tokens", "planned_tokens"))
+        assert (row["domains"], row["tokens"], row["planned_tokens"]) == (len(held), tokens, planned)
+        assert (row["epochs"], row["planned_epochs"]) == (tokens / size, planned / size)
+    assert sum(row["domains"] for row in by_kind) == len(every)
+    assert [len(get(app, f"{address}?by={by}").json()["items"]) for by in ("", "kind")] == [1, 4]
+    some = ask(app, "GET", address, params={"where": "kind = 'books'"}).json()["items"]
+    assert some == [row for row in every if catalog[row["domain"]]["kind"] == "books"]
+    for by, code in [("kin", "unknown-column"), ("tokens", "bad-columns"), ("kind,kind", "bad-columns")]:
+        answer = ask(app, "GET", address, params={"by": by})
+        assert (answer.status_code, answer.headers["X-Error-Code"]) == (422, code)
 
 
 def test_the_composition_comes_in_every_format_and_is_asked_for_again_only_after_a_report(app, post, run):

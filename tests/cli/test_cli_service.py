@@ -93,7 +93,13 @@ def test_what_is_wrong_is_said_with_file_and_line_as_plan_says_it(run, small, at
     here = run("plan", spec, code=1).stderr
     there = run("publish", spec, "--name", "wrong", code=1).stderr
     assert there.split(" (")[0] == here.split(" (")[0]
-    assert f"{spec}:13:" in there
+    assert f"{spec}:12:" in there
+
+
+def test_a_table_that_is_no_text_is_named_before_anything_is_sent(run, small, at_service):
+    (small / "cells.csv").write_bytes(b"domain,tokens\na\xff,200000\n")
+    refused = run("publish", small / "mixture.yaml", "--name", "wrong", code=1).stderr
+    assert refused.startswith(f"error[not-text]: {small / 'cells.csv'}: byte 15")
 
 
 def test_a_spec_over_tables_in_parquet_or_a_store_is_published_and_over_other_folders_is_refused(

@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import re
-import signal
-import subprocess
-import sys
 from collections import Counter
-from contextlib import contextmanager
-from pathlib import Path
 
 import httpx2
 import pytest
-from api_helpers import MIXTURES
+from service_processes import copy_of_the_service
 
 from api.repository import Scope
 
@@ -30,30 +23,6 @@ phases: [{{phase: only, weights: {{a: 50%, b: 50%}}}}]
 CELLS = "domain,tokens\na,200000\nb,90000\n"
 NAMES, CONTENDERS = 20, 10
 REPORTS = 300
-
-
-@contextmanager
-def copy_of_the_service(data_dir: Path, database_url: str):
-    """The address of `mixture serve`, in a process of its own; ended as an operator does."""
-    settings = {
-        "MIXTURE_DATA_DIR": str(data_dir),
-        "MIXTURE_DATABASE_URL": database_url,
-        "MIXTURE_MIXTURES_DIRS": f'["{MIXTURES}"]',
-        "MIXTURE_RATE_PER_SECOND": "0",
-    }
-    command = [str(Path(sys.executable).with_name("mixture")), "serve", "--port", "0"]
-    process = subprocess.Popen(command, env=os.environ | settings, stdout=subprocess.PIPE, text=True)
-    try:
-        yield re.search(r"http://[\d.:]+", process.stdout.readline())[0]
-    finally:
-        process.send_signal(signal.SIGTERM)
-        try:
-            process.wait(timeout=20)
-        finally:
-            process.kill()
-            process.wait()
-            process.stdout.close()
-    assert process.returncode in (0, -signal.SIGTERM)
 
 
 @pytest.fixture
