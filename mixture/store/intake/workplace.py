@@ -5,34 +5,42 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from mixture.errors import IngestError, Place
 from mixture.store.manifest import MANIFEST
+from mixture.units import quote
+
+_LOCK = "mixture-ingest.lock"  # marks the folder as ours; the first in it, and the last
+_WORK = "mixture-work-"  # begins the names of the folders in it
 
 
 @contextmanager
 def workplace(out: Path) -> Iterator[Path]:
     """An empty folder on the file system of `out`, for this process alone; gone afterwards.
 
-    What a killed ingest left in it is removed. Errors: IngestError `store-exists`, `place-taken`, `ingest-running`.
+    What a killed ingest left in it is removed; a folder of that name that no ingest made is refused, and left as it is.
+    Errors: IngestError `store-exists`, `place-taken`, `ingest-running`.
     """
     place = out.resolve()
+    _check_free(out)
     place.parent.mkdir(parents=True, exist_ok=True)
     folder = place.parent / f".{place.name}.ingest"
     descriptor = _lock(folder, out)
     try:
+        _check_free(out)  # once more: the ingest that held the lock may just have put its store there
         _empty(folder)
-        _check_free(out)
         # A name of its own: a process of a killed ingest may live a moment longer, and write where it did.
-        yield Path(tempfile.mkdtemp(dir=folder))
+        yield Path(tempfile.mkdtemp(prefix=_WORK, dir=folder))
     finally:
-        # The lock's file goes last: until then nobody else gets in.
         _empty(folder)
-        shutil.rmtree(folder, ignore_errors=True)
+        with suppress(OSError):  # another ingest may begin in it as soon as the lock's file, which goes last, is gone
+            (folder / _LOCK).unlink()
+            folder.rmdir()
         os.close(descriptor)
 
 
@@ -42,6 +50,13 @@ def _check_free(out: Path) -> None:
     if (out / MANIFEST).exists():
         raise IngestError(
             "there is a store already", code="store-exists", place=place, hint="remove it, or choose another folder"
+        )
+    if os.path.ismount(out):
+        raise IngestError(
+            "another file system is mounted here, and a store gets to its place by a rename",
+            code="place-taken",
+            place=place,
+            hint=f"a folder inside it is right here, such as {out / 'store'}",
         )
     if out.is_dir() and not any(out.iterdir()):
         return
@@ -73,11 +88,13 @@ def _sync(path: Path) -> None:
 
 def _lock(folder: Path, out: Path) -> int:
     """Hold the folder's lock file. The system lets go of it when the process ends, however it ends."""
-    path = folder / "lock"
+    path = folder / _LOCK
     while True:
+        if os.path.lexists(folder):
+            _check_own(folder)
         folder.mkdir(exist_ok=True)
         try:
-            descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o644)
+            descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o644)
         except FileNotFoundError:
             continue  # the one before has just removed the folder
         try:
@@ -100,10 +117,27 @@ def _same(path: Path, descriptor: int) -> bool:
         return False
 
 
+def _check_own(folder: Path) -> None:
+    """Refuse to work in a folder that holds what no ingest has put there: it would be removed."""
+    try:
+        kind = folder.lstat().st_mode
+        names = {entry.name for entry in folder.iterdir()} if stat.S_ISDIR(kind) else set()
+    except FileNotFoundError:
+        return  # the one before has just removed it
+    foreign = sorted(name for name in names if name != _LOCK and not name.startswith(_WORK))
+    if stat.S_ISDIR(kind) and not foreign and (_LOCK in names or not names):
+        return
+    what = f"holds {quote((foreign or sorted(names))[0])}" if names else "is not a folder"
+    raise IngestError(
+        f"a store is made in this folder, and it {what}, which no ingest has made",
+        code="place-taken",
+        place=Place(file=str(folder)),
+        hint="move it away, or choose another place for the store",
+    )
+
+
 def _empty(folder: Path) -> None:
+    """Remove what ingests have made in the folder, but for the lock."""
     for entry in folder.iterdir():
-        if entry.name != "lock":
-            if entry.is_dir() and not entry.is_symlink():
-                shutil.rmtree(entry, ignore_errors=True)
-            else:
-                entry.unlink(missing_ok=True)
+        if entry.name.startswith(_WORK):
+            shutil.rmtree(entry, ignore_errors=True)

@@ -153,3 +153,40 @@ def test_a_place_that_can_not_be_written_is_an_error(tmp_path: Path, listing: Pa
         ingest(listing, tmp_path / "a.jsonl" / "store")
     assert caught.value.code == "store-unwritable"
     assert caught.value.place is not None
+
+
+@pytest.mark.parametrize("kind", ["folder", "folder with a lock", "file", "link", "broken link", "linked lock"])
+def test_a_folder_that_no_ingest_made_is_refused_and_left_as_it_is(tmp_path: Path, listing: Path, kind: str):
+    folder, elsewhere = tmp_path / ".store.ingest", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "mine.txt").write_text("x")
+    match kind:
+        case "folder" | "folder with a lock" | "linked lock":
+            folder.mkdir()
+            if kind == "linked lock":
+                (folder / "mixture-ingest.lock").symlink_to(elsewhere / "mine.txt")
+            else:
+                (folder / "mine.txt").write_text("x")
+            if kind == "folder with a lock":
+                (folder / "mixture-ingest.lock").touch()
+        case "file":
+            folder.write_text("x")
+        case "link":
+            folder.symlink_to("elsewhere")
+        case "broken link":
+            folder.symlink_to("nowhere")
+    before = all_bytes(tmp_path)
+    with pytest.raises(IngestError, match=r"\.store\.ingest") as caught:
+        ingest(listing, tmp_path / "store")
+    assert caught.value.code == ("store-unwritable" if kind == "linked lock" else "place-taken")
+    assert all_bytes(tmp_path) == before
+    assert left(tmp_path) == [".store.ingest", "elsewhere"]
+    assert folder.is_symlink() == ("link" in kind.split())
+
+
+def test_a_place_where_a_file_system_is_mounted_is_refused_before_any_work(tmp_path: Path, listing: Path):
+    told: list[IngestProgress] = []
+    with pytest.raises(IngestError, match="mounted here") as caught:
+        ingest(listing, "/proc", progress=told.append)
+    assert caught.value.code == "place-taken"
+    assert told == []
