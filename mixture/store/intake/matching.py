@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import stat
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path, PurePath
 
 from mixture.errors import IngestError, Place
+from mixture.store.intake.paths import Paths
 from mixture.store.intake.report import Skipped
 from mixture.units import quote
 
@@ -68,7 +67,7 @@ class Matcher:
         Formats by name: .parquet; .jsonl, .ndjson and .json are JSON lines; all else is one document a file; behind a
         .gz or .zst the same. Errors: IngestError `no-files`, `files-shared`, `source-unreadable`.
         """
-        paths = sorted(self._paths(pattern))
+        paths = sorted(Paths(self._folder, lambda path: _reason(path, PurePath(pattern))).find(pattern))
         if not paths:
             message = f"{place.path}: no file matches {quote(pattern)}"
             hint = f"patterns are relative to {self._folder.resolve()}"
@@ -84,20 +83,6 @@ class Matcher:
                 reason = Skipped.AGAIN
             self.skipped.append(reason)
         return files
-
-    def _paths(self, pattern: str) -> Iterator[str]:
-        whole = self._folder / pattern
-        if whole.is_dir():
-            for folder, _, names in os.walk(whole):
-                below = PurePath(pattern) / PurePath(folder).relative_to(whole)
-                yield from (str(below / name) for name in names)
-        elif os.path.lexists(whole):
-            yield pattern
-        else:
-            # Path.glob takes no absolute patterns, and does not say what `**` does with links.
-            for path in glob.iglob(pattern, root_dir=self._folder, recursive=True, include_hidden=True):  # noqa: PTH207
-                if not (self._folder / path).is_dir():
-                    yield path
 
     def _status(self, shown: str) -> os.stat_result:
         path = self._folder / shown

@@ -1,6 +1,7 @@
 """A sources file is read like a spec, and the files that it means are found exactly."""
 
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -130,3 +131,56 @@ def test_options_outside_of_their_range_are_refused(
     with pytest.raises(IngestError) as caught:
         ingest(sources("domains: {a: {files: [x.jsonl]}}"), tmp_path / "store", **options)
     assert caught.value.code == code
+
+
+@pytest.fixture
+def linked_folder(tmp_path: Path) -> Path:
+    """Files in a folder, in one that a link leads to, and links that go round."""
+    for name in ("src/a/1.txt", "src/b/2.txt", "far/deep/3.txt", "src/.hidden/4.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name)
+    (tmp_path / "src" / "link").symlink_to("../far")
+    for place in ("src/a/up", "src/b/up", "far/deep/up", "src/.hidden/up"):
+        (tmp_path / place).symlink_to(tmp_path / "src")
+    return tmp_path / "src"
+
+
+@pytest.mark.parametrize("pattern", ["src", "src/**", "src/**/*.txt", "src/**/**", "{folder}", "{folder}/**"])
+def test_a_folder_holds_the_same_files_however_it_is_named(
+    tmp_path: Path, sources: WriteSources, linked_folder: Path, pattern: str
+):
+    path = sources(f"domains: {{a: {{files: ['{pattern.format(folder=linked_folder)}'], attributes: [path]}}}}")
+    report = ingest(path, tmp_path / "store")
+    store = open_store(report.path)
+    names = [Path(name).name for name in store.documents("a", 0, report.tokens)["path"].to_pylist()]
+    assert sorted(names) == ["1.txt", "2.txt", "3.txt"]
+    assert report.skipped_files[Skipped.HIDDEN] >= 1
+
+
+def test_a_folder_is_read_though_another_way_to_it_is_hidden(tmp_path: Path, sources: WriteSources):
+    write_lines(tmp_path / "src" / "z" / "x.jsonl", [{"text": "x"}])
+    (tmp_path / "src" / ".a").symlink_to("z")
+    report = ingest(sources("domains: {a: {files: [src]}}"), tmp_path / "store")
+    assert (report.documents, report.skipped_files) == (1, {Skipped.HIDDEN: 1})
+
+
+@pytest.mark.parametrize("pattern", ["src", "src/**", "src/*/*.txt", "src/**/*.txt", "src/shut"])
+def test_a_folder_that_may_not_be_read_is_refused_by_name(pattern: str):
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:  # the test's own folder is closed to other users
+        folder = Path(name)
+        folder.chmod(0o755)
+        for path in ("src/open", "src/shut"):
+            (folder / path).mkdir(parents=True)
+            (folder / path / "x.txt").write_text(path)
+        (folder / "src" / "shut").chmod(0)
+        (folder / "S.yaml").write_text(f"domains: {{a: {{files: ['{pattern}']}}}}")
+        user = os.geteuid()
+        if user == 0:
+            os.seteuid(65_534)  # nothing is closed to root
+        try:
+            with pytest.raises(IngestError, match=r"shut: the folder can not be read") as caught:
+                ingest(folder / "S.yaml", folder / "store")
+        finally:
+            os.seteuid(user)
+        assert caught.value.code == "source-unreadable"
+        (folder / "src" / "shut").chmod(0o700)
