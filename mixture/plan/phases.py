@@ -22,7 +22,11 @@ MOST_DEALT = 1 << 22
 
 @dataclass(frozen=True, slots=True)
 class PhaseSteps:
-    """A phase laid on the run. `asked_end` is the step at which it was to end, before rounding."""
+    """A phase laid on the run.
+
+    asked_end: the step at which the spec ends it, before rounding; where the last phase's own length misses the end of
+               the budget, which decides, what that length says
+    """
 
     index: int
     name: str
@@ -71,9 +75,10 @@ def lay_out(spec: Spec) -> tuple[PhaseSteps, ...]:
     """
     phases: list[PhaseSteps] = []
     first_step = 0
-    for i, (asked_end, batch) in enumerate(_ends(spec)):
+    run_end = Fraction(0)
+    for i, (asked_end, run_end, batch) in enumerate(_ends(spec)):
         phase = spec.phases[i]
-        end_step = max(round_half_up(asked_end), first_step)
+        end_step = max(round_half_up(run_end), first_step)
         phases.append(
             PhaseSteps(
                 index=i,
@@ -90,11 +95,11 @@ def lay_out(spec: Spec) -> tuple[PhaseSteps, ...]:
         _check_dealt(spec, phases[-1])
     if not first_step:
         raise SpecError(
-            f"the budget is {decimal(phases[-1].asked_end)} of a step: a run has at least one",
+            f"the budget is {decimal(run_end)} of a step: a run has at least one",
             code="run-too-short",
             place=spec.place("budget"),
-            hint=_steps_meant(spec, phases[-1].asked_end),
-            steps=phases[-1].asked_end,
+            hint=_steps_meant(spec, run_end),
+            steps=run_end,
         )
     sequences = sum(phase.sequences for phase in phases)
     if sequences > MAX_SEQUENCES:
@@ -131,8 +136,11 @@ def batch_place(spec: Spec, index: int) -> Place:
     return spec.place(f"phases[{index}].batch" if spec.phases[index].batch else "batch")
 
 
-def _ends(spec: Spec) -> Iterator[tuple[Fraction, int]]:
-    """The exact step at which each phase ends, and the sequences of its batch."""
+def _ends(spec: Spec) -> Iterator[tuple[Fraction, Fraction, int]]:
+    """The exact step at which each phase asks to end, the one at which it does, and the sequences of its batch.
+
+    They differ by less than a step, and only for the last phase, which ends where the budget does.
+    """
     mark = _Mark()
     last = len(spec.phases) - 1
     for i, phase in enumerate(spec.phases):
@@ -143,8 +151,7 @@ def _ends(spec: Spec) -> Iterator[tuple[Fraction, int]]:
         _check_order(spec, i, mark, end, whole)
         if i == last:
             _check_filled(spec, i, end, whole)
-            end = whole
-        yield end.step, batch
+        yield end.step, (whole if i == last else end).step, batch
         mark = end
 
 
@@ -214,7 +221,7 @@ def _check_order(spec: Spec, index: int, begin: _Mark, end: _Mark, whole: _Mark)
 
 
 def _check_filled(spec: Spec, index: int, end: _Mark, whole: _Mark) -> None:
-    """The last phase ends where the budget does, but for less than a step, which rounding settles."""
+    """The last phase ends where the budget does, but for less than a step, which is settled and said."""
     if abs(end.step - whole.step) < 1:
         return
     name = spec.phases[index].phase

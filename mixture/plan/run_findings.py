@@ -39,7 +39,7 @@ def boundaries(spec: Spec, phases: Sequence[PhaseSteps]) -> Iterator[Finding]:
         if not phase.steps:
             yield Finding(
                 FindingCode.PHASE_VANISHED,
-                f"phase {phase.name!r} would have no step: its end at {decimal(phase.asked_end)} is rounded to"
+                f"phase {phase.name!r} would have no step: its end at {_asked(phase)} is rounded to"
                 f" {format_count(phase.end_step)}, where it begins",
                 extent_place(spec, phase.index),
                 "make it at least a step long, or take it out",
@@ -48,12 +48,19 @@ def boundaries(spec: Spec, phases: Sequence[PhaseSteps]) -> Iterator[Finding]:
         elif phase.asked_end != phase.end_step:
             yield Finding(
                 FindingCode.BOUNDARY_ROUNDED,
-                f"phase {phase.name!r} ends at step {format_count(phase.end_step)}, asked was"
-                f" {decimal(phase.asked_end)}",
+                f"phase {phase.name!r} ends at step {format_count(phase.end_step)}, asked was {_asked(phase)}",
                 extent_place(spec, phase.index),
                 None,
                 facts,
             )
+
+
+def _asked(phase: PhaseSteps) -> str:
+    """The end that was asked for, with as many digits as tell it from the end that it got."""
+    digits = 12
+    while phase.asked_end != phase.end_step and decimal(phase.asked_end, digits=digits) == str(phase.end_step):
+        digits *= 2
+    return decimal(phase.asked_end, digits=digits)
 
 
 def undivided_batches(spec: Spec, phases: Sequence[PhaseSteps], world_size: int) -> Iterator[Finding]:

@@ -146,6 +146,38 @@ def test_phases_that_miss_the_budget_by_less_than_a_step_end_with_it(write_spec)
     assert make_plan(spec).steps == 1_000
 
 
+@pytest.mark.parametrize(
+    ("first", "last", "asked"),
+    [
+        ("share: 80%", "share: 16%", "19.2"),
+        ("share: 80%", "share: 24%", "20.8"),
+        ("share: 80%", "until: 95.5%", "19.1"),
+        ("share: 80%", "tokens: 511", "19.9921875"),
+        ("share: 80%", "share: 19.99999999999999999%", "19.999999999999999998"),
+    ],
+)
+def test_a_last_phase_that_misses_the_end_of_the_budget_at_all_is_told_what_was_asked(write_spec, first, last, asked):
+    plan = make_plan(write_spec(phase("a", first), phase("b", last), budget="20 steps"))
+    assert laid(plan) == [("a", 0, 16), ("b", 16, 4)]
+    (note,) = found(plan, FindingCode.BOUNDARY_ROUNDED)
+    assert note.facts == {"phase": "b", "asked": Fraction(asked), "step": 20}
+    assert note.message == f"phase 'b' ends at step 20, asked was {asked}"
+    assert note.place.path == f"phases[1].{last.split(':')[0]}"
+
+
+def test_a_last_phase_that_meets_the_budget_exactly_or_is_the_rest_has_nothing_rounded(write_spec):
+    for last in ("share: 20%", "until: 100%", "steps: 4", "until: step 20", ""):
+        plan = make_plan(write_spec(phase("a", "share: 80%"), phase("b", last), budget="20 steps"))
+        assert not found(plan, FindingCode.BOUNDARY_ROUNDED)
+
+
+def test_a_last_phase_that_misses_a_budget_in_tokens_ends_where_the_budget_rounds_to(write_spec):
+    plan = make_plan(write_spec(phase("a", "tokens: 1280"), phase("b", "tokens: 200"), budget="1450 tokens"))
+    assert laid(plan) == [("a", 0, 10), ("b", 10, 1)]
+    (note,) = found(plan, FindingCode.BOUNDARY_ROUNDED)
+    assert note.facts == {"phase": "b", "asked": Fraction(1480, 128), "step": 11}
+
+
 def test_phases_so_short_that_two_boundaries_round_to_one_step_are_refused(write_spec):
     spec = write_spec(phase("a", "until: 49.6%"), phase("b", "until: 50.4%"), phase("c"), budget="50 steps")
     (finding,) = make_plan(spec).refusals
