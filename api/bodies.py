@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict
+
+from mixture.names import odd_character
+
+
+def _visible(text: str) -> str:
+    odd = odd_character(text)
+    if odd is not None:
+        raise ValueError(f"it holds the control character {odd!r}")
+    return text
+
+
+VisibleText = Annotated[str, AfterValidator(_visible)]
+"""A text on one line that people can see: a name, a key."""
 
 
 class RequestBody(BaseModel):

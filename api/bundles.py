@@ -12,20 +12,30 @@ import json
 import re
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from api.builtin import LOCK_FILE, SPEC_FILE
 from api.problems import Problem
 from api.repository import Bundle, write_digest
+from mixture.catalog import Catalog, read_catalog
 from mixture.errors import LockError, MixtureError, SpecError
 from mixture.plan import Lock, Plan, check_lock, lock_text, make_lock, make_plan, plan_json, read_lock
 from mixture.spec import Spec, parse_spec
 from mixture.spec.tables import named_tables
 
 MOST_TABLES = 32
+MOST_BYTES = 16 * 2**20
+"""Of all tables together."""
+MOST_CELLS = 4_000_000
+"""Of a Parquet table, which may be much larger than its file."""
+MOST_WEIGHTS = 200_000
+"""Phases times domains: planning these takes some 4 seconds and 0.5 GB."""
 PLANS_AT_ONCE = 2
 """Plans that one copy makes at a time: each may hold a large table in memory."""
 WAIT_SECONDS = 30.0
@@ -42,17 +52,19 @@ def make_bundle(spec: str, tables: Mapping[str, str], *, lock: str | None = None
     lock:   the text of the publisher's lock; it must be what comes out here
 
     A lock's content digests, of stores that this service may not have, are the publisher's word: every stream compares
-    them with the store that it reads. Raises MixtureError where spec, tables or lock are refused; Problem: 422
-    `table-name`, `table-encoding`, `table-unused`, `too-many-tables`, 409 `lock-differs` with both digests, 503 `busy`.
+    them with the store that it reads. Raises MixtureError where spec, tables or lock are refused; Problem: 409
+    `lock-differs` with both digests, 413 `tables-too-large`, 422 `table-name`, `table-encoding`, `table-unused`,
+    `too-many-tables`, `too-many-weights`, 503 `busy`.
     """
     _check_names(tables)
     data, contents = spec.encode(), {name: _bytes(name, text) for name, text in tables.items()}
+    _check_sizes(contents)
     with _place(), TemporaryDirectory(prefix="mixture-") as made, _told_without(Path(made)):
         folder = Path(made)
         lay_out(folder, contents)
         read = _read_spec(data, folder, contents)
         given = None if lock is None else _read_lock(folder, lock)
-        plan = make_plan(read)
+        plan = make_plan(read, _read_catalog(read))
         fixed = make_lock(plan, content=None if given is None else given.content)
         if given is not None and given.digest != fixed.digest:
             raise _differs(given, fixed, read, plan)
@@ -90,6 +102,20 @@ def _check_names(tables: Mapping[str, str]) -> None:
             raise Problem(422, f"{name[:100]!r} can not be the name of a table", code="table-name", hint=hint)
 
 
+def _check_sizes(contents: Mapping[str, bytes]) -> None:
+    size = sum(map(len, contents.values()))
+    if size > MOST_BYTES:
+        raise Problem(413, f"{size:,} bytes of tables, of at most {MOST_BYTES:,}", code="tables-too-large")
+    for name, data in contents.items():
+        if not data.startswith(b"PAR1"):
+            continue
+        with suppress(pa.ArrowException):  # what can not be read is refused, with the reason, where it is read
+            found = pq.read_metadata(pa.BufferReader(data))
+            if found.num_rows * found.num_columns > MOST_CELLS:
+                detail = f"the table {name!r} has {found.num_rows:,} rows of {found.num_columns:,} columns"
+                raise Problem(413, detail, code="tables-too-large", hint=f"up to {MOST_CELLS:,} cells are right")
+
+
 def _read_spec(data: bytes, folder: Path, tables: Mapping[str, bytes]) -> Spec:
     """The spec, whose tables are all among those given, and which names all that were given."""
     spec = parse_spec(data, path=folder / SPEC_FILE)
@@ -111,6 +137,16 @@ def _read_spec(data: bytes, folder: Path, tables: Mapping[str, bytes]) -> Spec:
         detail = f"the spec does not name the table {unused[0]!r}"
         raise Problem(422, detail, code="table-unused", hint="leave it out", facts={"tables": unused})
     return spec
+
+
+def _read_catalog(spec: Spec) -> Catalog:
+    """The spec's catalog, where planning all phases over its domains does not take too much."""
+    catalog = read_catalog(spec.catalog.path, domain=spec.catalog.domain, place=spec.place("catalog"))
+    phases, domains = len(spec.phases), len(catalog.domains)
+    if phases * domains > MOST_WEIGHTS:
+        detail = f"{phases:,} phases of {domains:,} domains are more than {MOST_WEIGHTS:,} weights"
+        raise Problem(422, detail, code="too-many-weights")
+    return catalog
 
 
 def _read_lock(folder: Path, text: str) -> Lock:

@@ -17,12 +17,14 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from api.problems import Problem
+from mixture.names import odd_character
 
 T = TypeVar("T")
 Key = str | int | list[str | int]
 """Where a page begins: behind the item with this key."""
 
 LONGEST_CURSOR = 1024
+LARGEST_NUMBER = 2**63 - 1
 
 
 class Page(BaseModel, Generic[T]):
@@ -54,11 +56,18 @@ def decode_cursor(text: str) -> Key:
     except (binascii.Error, ValueError, RecursionError):
         key = None
     parts = key if isinstance(key, list) else [key]
-    if not parts or any(isinstance(part, bool) or not isinstance(part, str | int) for part in parts):
+    if not parts or not all(_is_key(part) for part in parts):
         hint = "take `next` from the answer before, as it is"
         raise Problem(422, "this is not a cursor of this service", code="bad-cursor", hint=hint)
     found: Key = key
     return found
+
+
+def _is_key(part: object) -> bool:
+    """Whether a list can begin there: databases know no text with control characters, nor numbers without end."""
+    if isinstance(part, str):
+        return odd_character(part) is None
+    return isinstance(part, int) and not isinstance(part, bool) and 0 <= part <= LARGEST_NUMBER
 
 
 def page_query(*, limit: int, most: int) -> Callable[..., PageAsked]:

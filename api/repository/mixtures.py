@@ -44,15 +44,15 @@ class Mixtures:
     def get(self, ref: str) -> MixtureRecord:
         """A mixture by `name`, `name@sha256:HEX` or `sha256:HEX`. Raises `ref-invalid`, `unknown-mixture`.
 
-        A name goes with every digest that it has ever pointed to, and with no other. A digest alone gets the first name
-        that pointed to it.
+        A name goes with every digest that it has ever pointed to, and with no other. A digest alone gets a name
+        that pointed to it, the first in order.
         """
         asked = read_ref(ref)
         with self.database.reading() as session:
             name: str | None
             digest: str | None
             if isinstance(asked, str):
-                first = select(MoveRow.name).where(MoveRow.to_digest == asked).order_by(MoveRow.at, MoveRow.name)
+                first = select(MoveRow.name).where(MoveRow.to_digest == asked).order_by(MoveRow.name)
                 name, digest = session.scalar(first.limit(1)), asked
             elif asked.digest is None:
                 name, digest = asked.name, session.scalar(select(NameRow.digest).where(NameRow.name == asked.name))
@@ -96,7 +96,11 @@ class Mixtures:
             return [_record(row, name) for name, row in rows]
 
     def name_history(self, name: str, *, after: int = 0, limit: int) -> list[Move]:
-        """What a name has pointed to, oldest first, from behind revision `after`. Raises `unknown-mixture`."""
+        """What a name has pointed to, oldest first, from behind revision `after`.
+
+        Raises `name-invalid`, `unknown-mixture`.
+        """
+        check_name(name)
         asked = select(MoveRow).where(MoveRow.name == name, MoveRow.revision > after)
         with self.database.reading() as session:
             if session.get(NameRow, name) is None:

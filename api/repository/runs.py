@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from api.repository.database import Database
 from api.repository.errors import RepositoryError
 from api.repository.models import ProgressRow, RunRow
 from api.repository.records import ProgressEntry, RunRecord
+
+_ID = re.compile(r"[0-9a-f]{16}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,7 @@ class Runs:
 
     def run(self, run_id: str) -> RunRecord:
         """A run with its newest report. Raises `unknown-run`."""
+        _check_id(run_id)
         with self.database.reading() as session:
             found = session.execute(_WITH_LAST.where(RunRow.id == run_id)).one_or_none()
             if found is None:
@@ -61,6 +65,7 @@ class Runs:
 
         Raises `unknown-run`, and `progress-conflict` where step and key are there with another loss.
         """
+        _check_id(run_id)
         with self.database.writing() as session:
             # Reports of one run take turns here, so numbers have no gaps and appear in order.
             run = session.scalar(select(RunRow).where(RunRow.id == run_id).with_for_update())
@@ -85,6 +90,7 @@ class Runs:
 
     def progress(self, run_id: str, *, after: int = 0, limit: int) -> list[ProgressEntry]:
         """A run's log in order, from behind number `after`. Raises `unknown-run`."""
+        _check_id(run_id)
         with self.database.reading() as session:
             number = session.scalar(select(RunRow.number).where(RunRow.id == run_id))
             if number is None:
@@ -119,6 +125,12 @@ def _same(known: ProgressRow, loss: Mapping[str, float] | None) -> ProgressRow:
             seq=known.seq,
         )
     return known
+
+
+def _check_id(run_id: str) -> None:
+    """Raise `unknown-run` for what is no id: not every text can be asked for in every database."""
+    if not _ID.fullmatch(run_id):
+        raise _unknown(run_id)
 
 
 def _unknown(run_id: str) -> RepositoryError:

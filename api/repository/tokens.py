@@ -15,6 +15,7 @@ from api.repository.errors import RepositoryError
 from api.repository.models import TokenRow
 from api.repository.records import Scope, TokenRecord
 from mixture.errors import nearest
+from mixture.names import odd_character
 
 _PREFIX = "mixture_"  # so that tools that look for secrets in text can find one
 
@@ -39,7 +40,13 @@ class Tokens:
     database: Database
 
     def add_token(self, name: str, scopes: Collection[Scope]) -> tuple[TokenRecord, str]:
-        """Make a token for `name`, who the log of writes will say it was. Gives it and its secret, this once."""
+        """Make a token for `name`, who the log of writes will say it was. Gives it and its secret, this once.
+
+        Raises `name-invalid`.
+        """
+        if not name or odd_character(name) is not None:
+            hint = "one line of visible characters is right"
+            raise RepositoryError(f"{name!r} can not be the name of a token", code="name-invalid", hint=hint)
         secret = _PREFIX + secrets.token_urlsafe(32)
         row = TokenRow(
             id=secrets.token_hex(6),

@@ -77,9 +77,13 @@ def publish(
     services: AppServices,
     response: Response,
     if_match: Annotated[
-        str | None, Header(description='The digest that the name points to now: `"sha256:…"`. Needed to move it.')
+        str | None,
+        Header(
+            description='The digest that the name points to now: `"sha256:…"`. Needed to move it.',
+            examples=[f'"{write_digest(DIGEST)}"'],
+        ),
     ] = None,
-    if_none_match: Annotated[str | None, Header(description="`*`: only where the name is new.")] = None,
+    if_none_match: Annotated[str | None, Header(description="`*`: only where the name is new.", examples=["*"])] = None,
 ) -> PublishedMixture:
     """Publish a mixture: it is planned and locked here, and kept whole under its lock's digest.
 

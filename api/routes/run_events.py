@@ -42,9 +42,14 @@ def stream_place(request: Request, services: AppServices) -> Iterator[None]:
 async def events(
     run_id: Annotated[str, Depends(known_run)],
     services: AppServices,
-    after: Annotated[int, Query(ge=0, le=LARGEST, description="Begin behind this number of the log.")] = 0,
+    after: Annotated[
+        int, Query(ge=0, le=LARGEST, description="Begin behind this number of the log.", examples=[0])
+    ] = 0,
     last_event_id: Annotated[
-        int | None, Header(ge=0, le=LARGEST, description="Sent by a browser that connects again; goes before `after`.")
+        int | None,
+        Header(
+            ge=0, le=LARGEST, description="Sent by a browser that connects again; goes before `after`.", examples=[1530]
+        ),
     ] = None,
 ) -> AsyncIterator[ServerSentEvent]:
     """The run's log: an event `progress` a report, whose id is its number; goes on as reports come in.

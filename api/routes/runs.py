@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.config import JsonDict
 
 from api import problems
-from api.bodies import RequestBody
+from api.bodies import RequestBody, VisibleText
 from api.caching import Lifetime
 from api.composition import group
 from api.formats import JsonOnly, TableFormat, table_answer, table_responses
@@ -54,7 +54,9 @@ class NewRun(RequestBody):
         examples=["demo", f"demo{DIGEST_MARK}{DIGEST}"],
         description="What the run trains on: a name, name@sha256:…, or the lock's digest alone, sha256:…",
     )
-    name: str | None = Field(None, min_length=1, max_length=200, examples=["ablation 7"], description="For people.")
+    name: VisibleText | None = Field(
+        None, min_length=1, max_length=200, examples=["ablation 7"], description="For people."
+    )
 
 
 class NewProgress(RequestBody):
@@ -64,7 +66,7 @@ class NewProgress(RequestBody):
     loss: dict[str, Annotated[float, Field(strict=True)]] | None = Field(
         None, examples=[{"web-high": 2.31, "code-python": 1.07}], description="Loss by domain; finite numbers."
     )
-    key: str | None = Field(
+    key: VisibleText | None = Field(
         None,
         min_length=1,
         max_length=200,

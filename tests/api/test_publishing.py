@@ -220,6 +220,22 @@ def test_tables_that_nothing_names_or_that_are_too_many_are_refused(put):
     put("small", SMALL | {"tables": binary}, status=422, code="table-encoding")
 
 
+def test_what_would_take_too_much_to_plan_is_refused(put):
+    rows = "".join(f"d{i},1000000\n" for i in range(1000))
+    tables = SMALL["tables"] | {"cells.csv": CELLS + rows.replace("\n", ",web\n")}
+    phases = "".join(f"  - {{phase: p{i}, steps: 1, weights: uniform}}\n" for i in range(300))
+    spec = SPEC[: SPEC.index("  - phase: first")] + phases
+    body = {"spec": spec, "tables": {"cells.csv": tables["cells.csv"]}}
+    assert "1,003 domains" in put("small", body, status=422, code="too-many-weights").json()["detail"]
+    large = SMALL["tables"] | {"cells.csv": CELLS + "x" * 17_000_000}
+    put("small", SMALL | {"tables": large}, status=413, code="tables-too-large")
+    out = io.BytesIO()
+    pq.write_table(pa.table({f"c{i}": pa.nulls(1_000_000, pa.int64()) for i in range(5)}), out)
+    bomb = {"store": base64.b64encode(out.getvalue()).decode(), "shares.csv": SHARES}
+    body = {"spec": SPEC.replace("cells.csv", "store"), "tables": bomb}
+    assert "1,000,000 rows" in put("small", body, status=413, code="tables-too-large").json()["detail"]
+
+
 @pytest.mark.parametrize(
     ("body", "code", "where"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 
 import pyarrow as pa
@@ -217,6 +218,9 @@ def test_a_loss_that_is_no_finite_number_is_refused_by_name(app, post, run, numb
         ({"step": True}, "invalid-request", "/step"),
         ({}, "invalid-request", "/step"),
         ({"step": 1, "key": ""}, "invalid-request", "/key"),
+        ({"step": 1, "key": "a\0"}, "invalid-request", "/key"),
+        ({"step": 1, "key": "a\nb"}, "invalid-request", "/key"),
+        ({"step": 1, "key": "half \ud800"}, "invalid-request", "/key"),
         ({"step": 1, "more": 1}, "invalid-request", "/more"),
         ({"step": 1, "loss": {"book": 1.0}}, "unknown-domain", "/loss/book"),
         ({"step": LOCK.data.steps + 1}, "step-out-of-range", None),
@@ -228,6 +232,20 @@ def test_a_report_that_says_no_step_of_the_run_is_refused(app, post, run, body, 
     if code == "unknown-domain":
         assert problem["hint"] == "did you mean 'books'?"
     assert get(app, f"/v1/runs/{run}/progress").json()["items"] == []
+
+
+@pytest.mark.parametrize("key", [-1, 2**63, 10**400, "a\0", "a", [1], True, None, {}])
+def test_a_cursor_that_begins_nowhere_is_refused(app, run, key):
+    cursor = base64.urlsafe_b64encode(json.dumps(key).encode()).decode().rstrip("=")
+    for address in ("/v1/runs", f"/v1/runs/{run}/progress"):
+        answer = ask(app, "GET", address, params={"cursor": cursor})
+        assert (answer.status_code, answer.headers["X-Error-Code"]) == (422, "bad-cursor")
+
+
+def test_names_that_nobody_could_see_are_refused(app, post):
+    for name in ("a\0", "a\nb", "", "half \ud800", "x" * 201):
+        post("/v1/runs", {"mixture": "demo", "name": name}, status=422, code="invalid-request")
+    assert get(app, "/v1/runs").json()["items"] == []
 
 
 def test_a_run_that_is_not_there_is_a_404_everywhere(app, post):

@@ -78,7 +78,7 @@ def test_a_digest_goes_with_the_names_that_pointed_to_it_and_with_no_other(repos
     assert repository.get(f"demo@{write_digest(first.digest)}").digest == first.digest
     assert repository.get(f"demo@{write_digest(second.digest)}").digest == second.digest
     assert code_of(repository.get, f"other@{write_digest(first.digest)}") == "unknown-mixture"
-    assert repository.get(write_digest(second.digest)).name == "other", "the first that pointed to it"
+    assert repository.get(write_digest(second.digest)).name == "demo", "the first in order of those that pointed to it"
     assert code_of(repository.get, "nothing") == "unknown-mixture"
     assert code_of(repository.name_history, "nothing", limit=10) == "unknown-mixture"
     assert code_of(repository.bundle, "0" * 64) == "unknown-mixture"

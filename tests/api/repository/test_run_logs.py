@@ -66,6 +66,18 @@ def test_a_run_that_is_not_there_is_named(repository):
         assert caught.value.code == "unknown-run"
 
 
+@pytest.mark.parametrize("run_id", ["", "\0", "a\0b", "'; --", "ü" * 16, "F" * 16, "0" * 17, "0" * 16])
+def test_what_is_no_id_of_a_run_is_an_unknown_run_in_every_database(repository, run_id):
+    for ask in (
+        lambda: repository.run(run_id),
+        lambda: repository.progress(run_id, limit=1),
+        lambda: repository.add_progress(run_id, step=1, loss=None, key=None, by="x"),
+    ):
+        with pytest.raises(RepositoryError) as caught:
+            ask()
+        assert caught.value.code == "unknown-run"
+
+
 def test_runs_are_listed_newest_first_in_pages(repository):
     runs = [create(repository, f"run {i}") for i in range(5)]
     report(repository, runs[2], 3)

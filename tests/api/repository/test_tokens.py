@@ -19,6 +19,14 @@ def test_a_token_is_found_by_its_secret_with_its_scopes(repository):
     assert repository.tokens() == [token, other]
 
 
+@pytest.mark.parametrize("name", ["", "two\nlines", "nothing\0", "half \ud800"])
+def test_a_name_that_the_log_of_writes_could_not_say_is_refused(repository, name):
+    with pytest.raises(RepositoryError) as caught:
+        repository.add_token(name, [Scope.RUN])
+    assert caught.value.code == "name-invalid"
+    assert repository.tokens() == []
+
+
 def test_secrets_have_256_random_bits(repository):
     secrets = {repository.add_token("a", [])[1].removeprefix("mixture_") for _ in range(50)}
     assert len(secrets) == 50
