@@ -16,9 +16,9 @@ from mixture.errors import IngestError, Place
 from mixture.store.intake.merge import MergedRuns
 from mixture.store.intake.report import Reason
 from mixture.store.intake.runs import ATTRIBUTE, DocumentKeys, Run, RunWriter
-from mixture.store.intake.texts import Columns, Piece, read
+from mixture.store.intake.texts import Batch, Columns, Piece, read
 from mixture.store.intake.token_writer import TokenWriter
-from mixture.store.intake.tokenizer import Tokenizer
+from mixture.store.intake.tokenizer import TextRefused, Tokenizer
 from mixture.store.manifest import DomainRecord, content_digest
 from mixture.store.tables import document_schema
 from mixture.units import quote
@@ -63,14 +63,32 @@ class ReadJob:
                 dropped.update(batch.dropped)
                 seen |= batch.seen
                 rows += len(batch.documents) + len(batch.dropped)
-                encoded = tokenizer.encode([document.text for document in batch.documents])
-                for document, ids in zip(batch.documents, encoded, strict=True):
+                for document, ids in zip(batch.documents, _encode(batch, tokenizer, keys, piece), strict=True):
+                    if not len(ids):
+                        dropped[Reason.NO_TOKENS] += 1
+                        continue
                     identity, key = keys.of(document.id, document.text.encode())
                     _check(ids, identity, tokenizer, piece)
                     writer.add(key, identity, document.attributes, ids.astype(dtype, copy=False))
                 advance(self.domain, batch.size)
         writer.flush()
         return ReadResult(self.domain, tuple(writer.runs), dropped, frozenset(seen), rows)
+
+
+def _encode(batch: Batch, tokenizer: Tokenizer, keys: DocumentKeys, piece: Piece) -> list[np.ndarray]:
+    """The ids of a batch's documents; what the tokenizer refuses is named."""
+    try:
+        return tokenizer.encode([document.text for document in batch.documents])
+    except TextRefused as error:
+        document = batch.documents[error.number]
+        identity, _ = keys.of(document.id, document.text.encode())
+        raise IngestError(
+            f"document {quote(identity)}: the tokenizer can not cut it: {error.reason}",
+            code="tokenizer-failed",
+            place=Place(file=str(piece.file.path)),
+            hint="a tokenizer needs a token for what is unknown, in its vocabulary, or bytes to fall back on",
+            document=identity,
+        ) from error
 
 
 def _check(ids: np.ndarray, identity: str, tokenizer: Tokenizer, piece: Piece) -> None:

@@ -17,6 +17,7 @@ class Reason(StrEnum):
     BLANK_TEXT:      its text has only white space, control characters and characters without width
     INVALID_UTF8:    its bytes are not UTF-8
     LONE_SURROGATE:  its text has half a character of UTF-16, which UTF-8 can not hold
+    NO_TOKENS:       the tokenizer makes no token of it: it has none for what is unknown, or takes all away
     DUPLICATE:       another document of the domain has its id and its text
     """
 
@@ -26,6 +27,7 @@ class Reason(StrEnum):
     BLANK_TEXT = "blank-text"
     INVALID_UTF8 = "invalid-utf8"
     LONE_SURROGATE = "lone-surrogate"
+    NO_TOKENS = "no-tokens"
     DUPLICATE = "duplicate"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -40,8 +40,20 @@ class Tokenizer(Protocol):
     @property
     def end_of_document(self) -> int: ...
     def encode(self, texts: Sequence[str]) -> list[NDArray[np.unsignedinteger]]:
-        """The ids of each text, end-of-document last, as the tokenizer gives them: in a type that holds them all."""
+        """The ids of each text, end-of-document last, as the tokenizer gives them: in a type that holds them all.
+
+        A text of which it makes no token has no ids at all. Raises TextRefused.
+        """
         ...
+
+
+class TextRefused(Exception):  # noqa: N818 what it is an error of, the caller knows
+    """The tokenizer can not cut the text with this number."""
+
+    def __init__(self, number: int, reason: str) -> None:
+        super().__init__(number, reason)
+        self.number = number
+        self.reason = reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +66,10 @@ class TokenizerChoice:
     place: Place
 
     def make(self) -> Tokenizer:
-        """The tokenizer. Errors: IngestError `tokenizer-unreadable`, `tokenizer-random`, `end-of-document-unclear`."""
+        """The tokenizer.
+
+        Errors: IngestError `tokenizer-unreadable`, `tokenizer-random`, `tokenizer-unclear`, `end-of-document-unclear`.
+        """
         return ByteTokenizer() if self.definition is None else JsonTokenizer(self.definition, self)
 
 
@@ -126,19 +141,53 @@ class JsonTokenizer:
             digest=hashlib.sha256(definition).hexdigest(),
             vocabulary=max(vocabulary.values()) + 1,
         )
-        self._before = [token for token in self._before_text() if token != self.end_of_document]
+        self._before = [token for token in self._before_text(choice) if token != self.end_of_document]
 
-    def _before_text(self) -> list[int]:
-        probe = "a"
-        plain = self._library.encode(probe, add_special_tokens=False).ids
-        marked = self._library.encode(probe).ids
-        at = next((i for i in range(len(marked)) if marked[i : i + len(plain)] == plain), 0) if plain else 0
-        return list(marked[:at])
+    def _before_text(self, choice: TokenizerChoice) -> list[int]:
+        """What it puts before a text: what stands before the text's own tokens where it marks them as the text's."""
+        for probe in self._probes():
+            try:
+                plain = self._library.encode(probe, add_special_tokens=False).ids
+                marked = self._library.encode(probe)
+            except Exception:  # noqa: BLE001 that of a text without the token for unknown ones has no type
+                continue
+            if plain:
+                at = marked.sequence_ids.index(0) if 0 in marked.sequence_ids else 0
+                if marked.ids[at : at + len(plain)] == plain:
+                    return list(marked.ids[:at])
+                break
+        else:
+            if not self._library.encode("").ids:
+                return []
+        raise IngestError(
+            "which tokens does it put before a text? Those of a text do not stand together in what it gives",
+            code="tokenizer-unclear",
+            place=choice.place,
+            hint="a post_processor that is a TemplateProcessing says it clearly",
+        )
+
+    def _probes(self) -> Iterator[str]:
+        """Texts of which some have a token in any vocabulary: usual ones, then what its own tokens stand for."""
+        yield from ("a", "0", ".")
+        for token in range(self.record.vocabulary):
+            text = self._library.decode([token], skip_special_tokens=False)
+            yield from (text, self._library.id_to_token(token) or text)
 
     def encode(self, texts: Sequence[str]) -> list[NDArray[np.unsignedinteger]]:
-        """The ids of each text, uint32, end-of-document last."""
-        encodings = self._library.encode_batch_fast(list(texts), add_special_tokens=False)
-        return [np.array([*self._before, *e.ids, self.end_of_document], np.uint32) for e in encodings]
+        """The ids of each text, uint32, end-of-document last; none where the text has none of its own."""
+        try:
+            encodings = self._library.encode_batch_fast(list(texts), add_special_tokens=False)
+        except Exception:
+            for number, text in enumerate(texts):
+                try:
+                    self._library.encode(text, add_special_tokens=False)
+                except Exception as error:
+                    raise TextRefused(number, str(error)) from error
+            raise
+        none = np.empty(0, np.uint32)
+        return [
+            np.array([*self._before, *e.ids, self.end_of_document], np.uint32) if e.ids else none for e in encodings
+        ]
 
 
 def _end_of_document(vocabulary: dict[str, int], choice: TokenizerChoice) -> int:

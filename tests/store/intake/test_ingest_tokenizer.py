@@ -9,7 +9,7 @@ from store.makers import WriteSources, write_lines
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from mixture.errors import IngestError, SpecError, StoreError
-from mixture.store import Store, ingest, open_store, verify_store
+from mixture.store import Reason, Store, ingest, open_store, verify_store
 
 WORDS = ["one", "two", "three"]
 
@@ -215,3 +215,69 @@ def test_a_json_tokenizer_gives_one_store_in_any_number_of_processes(tmp_path: P
     reports = [ingest(listing, tmp_path / str(n), tokenizer=str(path), processes=n) for n in (1, 2)]
     assert reports[0].digest == reports[1].digest
     assert json.loads((tmp_path / "1" / "store.json").read_text())["tokenizer"]["vocabulary"] == 5
+
+
+def letters(path: Path, *, around: bool = False) -> Path:
+    """A tokenizer that knows two letters, and drops all others without a word."""
+    tokenizer = Tokenizer(models.BPE({"x": 0, "y": 1, "</s>": 2, "<s>": 3}, []))
+    if around:
+        tokenizer.post_processor = processors.TemplateProcessing(
+            single="<s> $A </s>", special_tokens=[("<s>", 3), ("</s>", 2)]
+        )
+    tokenizer.save(str(path))
+    return path
+
+
+@pytest.mark.parametrize("around", [False, True])
+def test_a_text_without_any_token_is_no_document_and_counted(tmp_path: Path, sources: WriteSources, around: bool):
+    path = letters(tmp_path / "t.json", around=around)
+    rows = [{"text": text, "id": str(n)} for n, text in enumerate(["hello", "xy", "good", "y"])]
+    write_lines(tmp_path / "in.jsonl", rows)
+    report = ingest(sources("domains: {web: {files: [in.jsonl], id: id}}"), tmp_path / "store", tokenizer=str(path))
+    assert report.documents == 2
+    assert report.domains[0].dropped == {Reason.NO_TOKENS: 2}
+    assert verify_store(report.path) == []
+    assert open_store(report.path).documents("web", 0, report.tokens)["tokens"].to_pylist() in (
+        [2 + around, 3 + around],
+        [3 + around, 2 + around],
+    )
+
+
+def test_a_token_for_the_beginning_stays_where_usual_letters_have_no_token(tmp_path: Path, sources: WriteSources):
+    store = store_of(tmp_path, sources, letters(tmp_path / "t.json", around=True), ["xy", "x"])
+    assert tokens_of(store, "0") == [3, 0, 1, 2]
+    assert tokens_of(store, "1") == [3, 0, 2]
+
+
+@pytest.mark.parametrize("kind", ["roberta", "bert", "sequence", "same as a text"])
+def test_a_token_for_the_beginning_stays_whatever_puts_it_there(tmp_path: Path, sources: WriteSources, kind: str):
+    path = make_tokenizer(tmp_path / "t.json", special=["<s>", "</s>", "a"])
+    tokenizer = Tokenizer.from_file(str(path))
+    template = processors.TemplateProcessing(single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 1)])
+    tokenizer.post_processor = {
+        "roberta": processors.RobertaProcessing(("</s>", 1), ("<s>", 0)),
+        "bert": processors.BertProcessing(("</s>", 1), ("<s>", 0)),
+        "sequence": processors.Sequence([processors.ByteLevel(), template]),
+        "same as a text": processors.TemplateProcessing(single="<s> a $A", special_tokens=[("<s>", 0), ("a", 2)]),
+    }[kind]
+    tokenizer.save(str(path))
+    store = store_of(tmp_path, sources, path, ["one"])
+    assert tokens_of(store, "0") == ([0, 2, 3, 1] if kind == "same as a text" else [0, 3, 1])
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_text_that_the_tokenizer_can_not_cut_is_an_error_that_names_its_document(
+    tmp_path: Path, sources: WriteSources, processes: int
+):
+    path = tmp_path / "t.json"
+    tokenizer = Tokenizer(models.WordLevel({"one": 0, "</s>": 1}, unk_token="<none>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.save(str(path))
+    write_lines(tmp_path / "good.jsonl", [{"text": "one one"}])
+    write_lines(tmp_path / "in.jsonl", [{"text": "one", "id": "first"}, {"text": "one two", "id": "second"}])
+    listing = sources("domains: {good: {files: [good.jsonl]}, web: {files: [in.jsonl], id: id}}")
+    with pytest.raises(IngestError, match=r"in\.jsonl: document 'second': the tokenizer can not cut it") as caught:
+        ingest(listing, tmp_path / "store", tokenizer=str(path), processes=processes)
+    assert caught.value.code == "tokenizer-failed"
+    assert caught.value.facts == {"document": "second"}
+    assert not (tmp_path / "store").exists()
