@@ -5,6 +5,7 @@ Exit codes: 0 done · 1 refused, with `error[CODE]: FILE:LINE:COLUMN: …` on st
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -61,8 +62,18 @@ def spread(arguments: Sequence[str]) -> list[str]:
     return out
 
 
+def _open_output() -> None:
+    """Let anything be printed: names that the terminal's encoding lacks are escaped, closed output goes nowhere."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 it is open to the end
+        elif isinstance(getattr(sys, name), io.TextIOWrapper):
+            getattr(sys, name).reconfigure(errors="backslashreplace")
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the program and leave it with its exit code."""
+    _open_output()
     try:
         app(spread(sys.argv[1:] if arguments is None else arguments))
     except MixtureError as error:

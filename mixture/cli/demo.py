@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import shlex
+import shutil
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -17,6 +18,7 @@ from mixture.errors import MixtureError, Place
 if TYPE_CHECKING:
     from mixture.store import Store
 
+SIGNATURE = "# Written by `mixture demo`."
 SPEC = """\
 # Written by `mixture demo`. Change a share, then: mixture plan {folder}/mixture.yaml
 mixture: this-machine
@@ -109,10 +111,12 @@ def _store(out: Path, processes: int | None) -> Store:
     from mixture.store import ingest, open_store
 
     folder = out / "store"
-    if folder.exists():
+    sources = out / "sources.yaml"
+    ours = sources.is_file() and sources.read_text(encoding="utf-8", errors="replace").startswith(SIGNATURE)
+    if ours and (folder / "store.json").exists() and (out / "catalog.csv").exists():
         _heading(f"1, 2. The store in {folder} is there already; remove {out} to begin anew")
         return open_store(folder)
-    if out.exists() and any(out.iterdir()) and not (out / "sources.yaml").exists():
+    if out.exists() and any(out.iterdir()) and not ours:
         raise MixtureError(
             "there is something else in this folder",
             code="folder-in-use",
@@ -120,14 +124,17 @@ def _store(out: Path, processes: int | None) -> Store:
             hint="name another with -o",
         )
     out.mkdir(parents=True, exist_ok=True)
+    sources.write_text(SIGNATURE + "\n", encoding="utf-8")
     _heading("1. Text that is on this machine: the Python library, installed packages, headers, manuals")
     kinds = gather(out / "text")
     names = sorted(kinds)
     lines = [f"  {name}: {{files: [text/{name}.jsonl], text: text, id: id, attributes: [path]}}" for name in names]
-    (out / "sources.yaml").write_text("domains:\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    sources.write_text("\n".join([SIGNATURE, "domains:", *lines, ""]), encoding="utf-8")
     _heading(f"2. Ingest into {folder}")
+    if folder.exists():  # a run before this one was stopped behind its ingest
+        shutil.rmtree(folder)
     with ingest_progress() as progress:
-        report = ingest(out / "sources.yaml", folder, processes=processes, progress=progress)
+        report = ingest(sources, folder, processes=processes, progress=progress)
     show_report(report)
     store = open_store(folder)
     with output_file(out / "catalog.csv") as beside, beside.open("w", encoding="utf-8", newline="") as file:

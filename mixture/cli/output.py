@@ -54,8 +54,22 @@ def table(title: str, *columns: str) -> Table:
 
     made = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, title_style="bold")
     for column in columns:
-        made.add_column(column.removeprefix("<"), justify="left" if column.startswith("<") else "right", no_wrap=True)
+        made.add_column(
+            plain(column.removeprefix("<")), justify="left" if column.startswith("<") else "right", no_wrap=True
+        )
     return made
+
+
+def plain(text: str) -> str:
+    """Text for a table: what looks like markup in it, such as a domain called `[web]`, shows as it is."""
+    from rich.markup import escape
+
+    return escape(text)
+
+
+def printable(text: str) -> str:
+    """Text on one line that can not steer a terminal: what does not print shows as a dot."""
+    return "".join(character if character.isprintable() else "·" for character in text)
 
 
 def width_of(shown: Table) -> int:
@@ -87,8 +101,14 @@ def print_styled(text: str) -> None:
 
 @contextmanager
 def output_file(path: Path) -> Iterator[Path]:
-    """`whole_file` for a file that a person named. Raises MixtureError, `file-not-written`."""
+    """`whole_file` for a file that a person named: links are followed, and devices and folders left alone.
+
+    Raises MixtureError, `file-not-written`.
+    """
     try:
+        path = path.resolve()
+        if path.exists() and not path.is_file():
+            raise OSError(None, "it is there already, and is no file", str(path))
         with whole_file(path) as beside:
             yield beside
     except OSError as error:

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mixture.cli.output import AsJson, print_json, print_styled, print_table, table, terminal_width, width_of
+from mixture.cli.output import AsJson, plain, print_json, print_styled, print_table, table, terminal_width, width_of
 from mixture.errors import LockError
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from mixture.plan import Finding, Lock, Plan
+    from mixture.spec import Spec
     from mixture.store import Store
 
 SHOWN_DOMAINS = 40
@@ -71,15 +72,16 @@ def lock(
     from mixture.plan import check_lock, finding_json, lock_text, make_lock, make_plan, read_lock, write_lock
     from mixture.schedule import agreed_steps
     from mixture.spec import load_spec
-    from mixture.store import disagreements
+    from mixture.store import open_store
 
-    path = out or spec.with_suffix(".lock.json")
     loaded = load_spec(spec)
-    text = _store(store or loaded.catalog.path)
+    path = (out or spec.with_suffix(".lock.json")).resolve()
+    text = open_store(store) if store is not None else _store_of(loaded)
     contents = None if text is None else {name: domain.content for name, domain in text.domains.items()}
     if check:
         known = read_lock(path)
         made = check_lock(known, loaded, content=contents)
+        _agree(text, known)
         if world_size is not None:
             make_plan(loaded, made.catalog, world_size=world_size).require()
         report = {"lock": str(path), "digest": known.digest, "check": "same"}
@@ -92,8 +94,7 @@ def lock(
                 print(finding, file=sys.stderr)
     made.require()
     fixed = make_lock(made, content=contents)
-    for wrong in [] if text is None else disagreements(text, fixed):
-        raise wrong
+    _agree(text, fixed)
     old = _replaced(path)
     is_same = old is not None and lock_text(old) == lock_text(fixed)
     if not is_same:
@@ -112,11 +113,19 @@ def lock(
             print("it fixes which tokens of a domain are read, and not the text: --store DIR adds the text's digests")
 
 
-def _store(place: Path) -> Store | None:
-    """The store in a folder; None for a table."""
+def _store_of(spec: Spec) -> Store | None:
+    """The store that is the spec's catalog; None where that is a table."""
     from mixture.store import open_store
 
-    return open_store(place) if place.is_dir() else None
+    return open_store(spec.catalog.path) if spec.catalog.path.is_dir() else None
+
+
+def _agree(store: Store | None, lock: Lock) -> None:
+    """Raise the first of the StoreErrors that say where a store is not the lock's."""
+    from mixture.store import disagreements
+
+    for wrong in [] if store is None else disagreements(store, lock):
+        raise wrong
 
 
 REPLACEABLE = frozenset({"lock-field", "lock-digest", "lock-not-canonical", "lock-self-check"})
@@ -172,7 +181,7 @@ def _phases(plan: Plan, exact: bool) -> Table:
         share = _percent(laid.tokens, plan.tokens)
         batch = (laid.batch_sequences, laid.batch_tokens) if exact else (laid.batch_sequences,)
         spans, sizes = (laid.first_step, laid.steps, laid.tokens), (*batch, laid.sequence_length, laid.mix_steps)
-        shown.add_row(phase.name, *map(number, spans), share, *map(number, sizes))
+        shown.add_row(plain(phase.name), *map(number, spans), share, *map(number, sizes))
     return shown
 
 
@@ -187,16 +196,16 @@ def _domains(plan: Plan, most: int | None, exact: bool) -> Table:
     order = sorted(range(len(plan.domains)), key=lambda d: (-plan.domains[d].tokens_drawn, d))
     for d in order[:most]:
         domain = plan.domains[d]
-        cells = [
-            domain.name,
+        row = [
+            plain(domain.name),
             number(domain.tokens),
             *(f"{decimal(phase.shares[d] * 100, digits=digits)}%" for phase in plan.phases),
             number(domain.tokens_drawn),
             "" if domain.epochs is None else decimal(domain.epochs, digits=digits),
         ]
         if exact:
-            cells.append("" if domain.max_epochs is None else decimal(domain.max_epochs, digits=4))
-        shown.add_row(*cells)
+            row.append("" if domain.max_epochs is None else decimal(domain.max_epochs, digits=4))
+        shown.add_row(*row)
     return shown
 
 

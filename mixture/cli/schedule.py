@@ -51,6 +51,8 @@ def positions(
     if (at is None) == (start is None) or (start is None) != (count is None):
         raise typer.BadParameter("say either --at N…, or --start A and --count N")
     schedule = _schedule(lock)
+    if start is not None:
+        schedule.step_of(start)
     chunks = iter([schedule.at(at)]) if at is not None else schedule.iter_rows(start or 0, count or 0)
     if arrow is not None:
         _write_arrow(schedule, chunks, arrow)
@@ -114,22 +116,31 @@ def find(
     lock: LockFile,
     domain: Annotated[str, typer.Argument(metavar="DOMAIN")],
     token: Annotated[int, typer.Argument(metavar="TOKEN", help="An offset in the domain's tokens, from 0.")],
+    most: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the first N.")] = None,
     *,
     as_json: AsJson = False,
 ) -> None:
     """Show every position whose sequence holds a token."""
     schedule = _schedule(lock)
-    found = schedule.find(domain, token)
+    found = islice(schedule.iter_find(domain, token), most)
     if as_json:
-        print_json(found)
+        print_json(list(found))
         return
-    print_columns(
-        ("position", "step", "slot"),
-        ((p, s := schedule.step_of(p), p - schedule.positions_before(s)) for p in found),
-        text={},
-    )
-    print(f"token {token} of '{domain}' is read {len(found)} time{'' if len(found) == 1 else 's'} in this run")
-    if not found and schedule.counts(schedule.steps)[schedule.domain_index(domain)]:
+    count = 0
+
+    def rows() -> Iterator[tuple[object, ...]]:
+        nonlocal count
+        for position in found:
+            count += 1
+            step = schedule.step_of(position)
+            yield position, step, position - schedule.positions_before(step)
+
+    print_columns(("position", "step", "slot"), rows(), text={})
+    if count == most:
+        print(f"the first {count} times that token {token} of '{domain}' is read in this run")
+    else:
+        print(f"token {token} of '{domain}' is read {count} time{'' if count == 1 else 's'} in this run")
+    if not count and schedule.counts(schedule.steps)[schedule.domain_index(domain)]:
         print("  it lies where no whole sequence does, behind the last one, or its turn does not come")
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mixture.cli.output import AsJson, print_json, print_table, table
+from mixture.cli.output import AsJson, plain, print_json, print_table, table
 
 if TYPE_CHECKING:
     from mixture.store import IngestProgress, IngestReport
@@ -68,7 +68,7 @@ def ingest_progress() -> Iterator[Callable[[IngestProgress], None]]:
         def update(now: IngestProgress) -> None:
             key = (now.stage.value, now.domain)
             if key not in tasks:
-                tasks[key] = bars.add_task(f"{now.stage.value} {now.domain}", total=now.total)
+                tasks[key] = bars.add_task(plain(f"{now.stage.value} {now.domain}"), total=now.total)
             bars.update(tasks[key], completed=now.done, total=now.total)  # type: ignore[arg-type]
             if now.done >= now.total:
                 bars.update(tasks[key], visible=False)  # type: ignore[arg-type]
@@ -79,19 +79,13 @@ def ingest_progress() -> Iterator[Callable[[IngestProgress], None]]:
 def show_report(report: IngestReport) -> None:
     """Print what an ingest kept and left out."""
     shown = table(
-        f"{report.path}: {report.documents:,} documents, {report.tokens:,} tokens",
+        plain(f"{report.path}: {report.documents:,} documents, {report.tokens:,} tokens"),
         "<domain", "files", "source bytes", "documents", "tokens", "<left out",
     )  # fmt: skip
     for domain in report.domains:
         left_out = ", ".join(f"{count:,} {reason.value}" for reason, count in domain.dropped.items() if count)
-        shown.add_row(
-            domain.name,
-            f"{domain.files:,}",
-            f"{domain.source_bytes:,}",
-            f"{domain.documents:,}",
-            f"{domain.tokens:,}",
-            left_out,
-        )
+        counts = (domain.files, domain.source_bytes, domain.documents, domain.tokens)
+        shown.add_row(plain(domain.name), *(f"{count:,}" for count in counts), left_out)
     print_table(shown)
     files = ", ".join(f"{count:,} {reason.value}" for reason, count in report.skipped_files.items() if count)
     print(f"digest {report.digest}" + (f" · files not read: {files}" if files else ""))

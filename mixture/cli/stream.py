@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mixture.cli.output import AsJson, LockFile, output_file, print_json
+from mixture.cli.output import AsJson, LockFile, output_file, print_json, printable
 from mixture.cli.store import StoreFolder
 from mixture.errors import StreamError
 
@@ -114,8 +114,8 @@ def show(opened: Stream, batch: Batch, most: int) -> None:
     for row in _rows(opened, batch, most):
         print(f"  position {row['position']}  {row['domain']}  epoch {row['epoch']}  token {row['first_token']:,}")
         for document in row["documents"]:
-            name = f"{document['name']:<{NAME}}"
-            print(f"    {name} {document['tokens']:>6,} tokens  {document['text']}")
+            name = printable(document["name"])
+            print(f"    {name:<{NAME}} {document['tokens']:>6,} tokens  {printable(document['text'])}")
     if len(batch) > most:
         print(f"  … and {len(batch) - most} more rows")
 

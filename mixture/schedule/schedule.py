@@ -20,6 +20,8 @@ from mixture.schedule.windows import Windows
 
 CHUNK_ROWS = 1 << 19
 """Rows that are made at once: enough that a call's fixed cost is small, few enough to stay near the processor."""
+CHUNK_COUNTS = 1 << 21
+"""Counts by domain that are held at once, 8 bytes each: with tiny batches of many domains they outnumber the rows."""
 SPARSE = 8
 """A selection below one in this many of a chunk's rows is looked up row by row, without laying the chunk out."""
 
@@ -210,6 +212,10 @@ class Schedule:
 
     def find(self, name: str, token: int) -> list[int]:
         """Every position whose sequence holds a token (an offset in the domain's store), in order."""
+        return list(self.iter_find(name, token))
+
+    def iter_find(self, name: str, token: int) -> Iterator[int]:
+        """The same, each worked out when asked for: a domain of few sequences may be read a billion times."""
         d = self.domain_index(name)
         domain = self.data.domains[d]
         if not 0 <= token < domain.tokens:
@@ -219,7 +225,10 @@ class Schedule:
                 token=token,
                 tokens=domain.tokens,
             )
-        found = []
+        return self._found(d, token)
+
+    def _found(self, d: int, token: int) -> Iterator[int]:
+        domain = self.data.domains[d]
         for s, stretch in enumerate(self._stretches):
             first = int(stretch.base[d])
             drawn = int(self._drawn_before[s + 1][d] - self._drawn_before[s][d])
@@ -227,12 +236,16 @@ class Schedule:
             if drawn == 0 or (sequence + 1) * stretch.length > domain.tokens:
                 continue
             order = self._order(d, stretch.length)
+            step, here = -1, list[int]()  # draws go on from step to step, but not from slot to slot
             for epoch in range(first // order.per_epoch, (first + drawn - 1) // order.per_epoch + 1):
                 k = order.draw(epoch, sequence)
                 if k is not None and first <= k < first + drawn:
                     j, slot = stretch.where(d, k)
-                    found.append(self.positions_before(stretch.first_step + j) + slot)
-        return sorted(found)
+                    if j != step:
+                        yield from sorted(here)
+                        step, here = j, []
+                    here.append(self.positions_before(stretch.first_step + j) + slot)
+            yield from sorted(here)
 
     def handoffs(self) -> list[SegmentHandoff]:
         """What each segment leaves unread of each domain where it begins."""
@@ -251,7 +264,9 @@ class Schedule:
     def _chunk_end(self, step: int, end: int) -> tuple[int, Stretch]:
         """Where the chunk that begins at a step ends, at the latest at `end`, and the stretch it lies in."""
         stretch = self._stretch_at(step)
-        steps = max(1, CHUNK_ROWS // stretch.batch)
+        # Counts are held by domain at the end of every step, or of every group that is mixed.
+        counted = max(1, CHUNK_COUNTS // stretch.tree.leaves.size) * stretch.mix_steps
+        steps = max(1, min(CHUNK_ROWS // stretch.batch, counted))
         if stretch.mix_steps > 1:  # whole groups, so that none is mixed twice
             done = (step - stretch.first_step) % stretch.mix_steps
             steps = max(1, steps // stretch.mix_steps) * stretch.mix_steps - done

@@ -39,6 +39,29 @@ def test_the_demo_does_not_touch_a_folder_with_something_else_in_it(tmp_path: Pa
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["thesis.txt"]
 
 
+def test_the_demo_does_not_take_a_project_for_its_own(tmp_path: Path, run) -> None:
+    files = {
+        "sources.yaml": "domains: {}",
+        "catalog.csv": "domain,tokens",
+        "mixture.lock.json": "{}",
+        "store/store.json": "{}",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    assert "error[folder-in-use]" in run("demo", "-o", tmp_path, code=1).stderr
+    assert {name: (tmp_path / name).read_text(encoding="utf-8") for name in files} == files
+
+
+def test_a_demo_that_was_stopped_goes_on(demo: tuple[Path, str], run, tmp_path: Path) -> None:
+    (tmp_path / "again").mkdir()
+    (tmp_path / "again" / "sources.yaml").write_text("# Written by `mixture demo`.\n", encoding="utf-8")
+    (tmp_path / "again" / "text").mkdir()
+    run("demo", "-o", tmp_path / "again")
+    ours, theirs = (read_lock(folder / "mixture.lock.json") for folder in (tmp_path / "again", demo[0] / "demo"))
+    assert ours.digest == theirs.digest
+
+
 def test_ranks_written_as_arrow_hold_what_the_stream_reads(demo: tuple[Path, str], run) -> None:
     folder = demo[0] / "demo"
     lock, store = folder / "mixture.lock.json", folder / "store"

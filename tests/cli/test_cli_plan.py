@@ -84,6 +84,12 @@ def test_the_text_of_a_store_is_only_fixed_where_the_catalog_counts_its_tokens(s
     assert (small / "mixture.lock.json").read_bytes() == before
 
 
+def test_a_store_that_is_not_there_is_no_table(small: Path, run) -> None:
+    assert "error[store-missing]" in run("lock", small / "mixture.yaml", "--store", small / "nowhere", code=1).stderr
+    check = ("lock", small / "mixture.yaml", "--check", "--store", small / "nowhere")
+    assert "error[store-missing]" in run(*check, code=1).stderr
+
+
 def test_names_are_never_cut_however_narrow_the_terminal(small: Path) -> None:
     name = "a-domain-with-a-rather-long-name-for-any-table-of-this-width"
     (small / "cells.csv").write_text(f"domain,tokens\n{name},200000\n", encoding="utf-8")

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -85,9 +89,6 @@ def test_what_can_not_be_answered_is_refused_with_a_code(small: Path, run, argum
 
 
 def test_a_reader_that_goes_away_ends_the_program_quietly(small: Path) -> None:
-    import subprocess
-    import sys
-
     command = [sys.executable, "-c", "from mixture.cli import main; main()"]
     arguments = ["positions", str(small / "mixture.lock.json"), "--start", "0", "--count", "700", "--json"]
     process = subprocess.Popen(command + arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -97,6 +98,51 @@ def test_a_reader_that_goes_away_ends_the_program_quietly(small: Path) -> None:
     process.wait(60)
     assert process.stderr.read() == b""
     process.stderr.close()
+
+
+def test_output_goes_through_links_and_never_over_what_is_no_file(small: Path, run) -> None:
+    lock = small / "mixture.lock.json"
+    os.mkfifo(small / "pipe")
+    (small / "there").mkdir()
+    for target in ("pipe", "there", "."):
+        failed = run("positions", lock, "--at", 0, "--arrow", small / target, code=1)
+        assert "error[file-not-written]" in failed.stderr
+    assert stat.S_ISFIFO((small / "pipe").stat().st_mode)
+    (small / "link.arrow").symlink_to(small / "there" / "rows.arrow")
+    run("positions", lock, "--at", 0, "--arrow", small / "link.arrow")
+    assert (small / "link.arrow").is_symlink()
+    assert pa.ipc.open_file((small / "there" / "rows.arrow").read_bytes()).read_all().num_rows == 1
+
+
+def test_names_that_look_like_markup_are_shown_as_they_are(small: Path, run) -> None:
+    (small / "cells.csv").write_text('domain,tokens\n[/a],200000\n"[web] x",90000\n', encoding="utf-8")
+    text = (small / "mixture.yaml").read_text(encoding="utf-8")
+    text = text.replace("phase: first", 'phase: "[/b]"').replace("{a: 50%, b: 30%, c: 20%}", "uniform")
+    (small / "mixture.yaml").write_text(text.replace("{a: 20%, b: 80%}", "uniform"), encoding="utf-8")
+    shown = run("plan", small / "mixture.yaml").stdout
+    for name in ("[/a]", "[web] x", "[/b]"):
+        assert name in shown
+
+
+def test_names_that_are_not_utf_8_and_closed_output_are_no_reason_to_fail(small: Path) -> None:
+    program = str(Path(sys.executable).with_name("mixture"))
+    odd = os.fsencode(small) + b"/s\xff.yaml"
+    Path(os.fsdecode(odd)).write_bytes((small / "mixture.yaml").read_bytes())
+    for environment in ({"PYTHONIOENCODING": "utf-8:strict"}, {"LC_ALL": "C", "PYTHONUTF8": "0"}):
+        done = subprocess.run([program, "lock", odd], capture_output=True, check=False, env=os.environ | environment)
+        assert (done.returncode, done.stderr.count(b"Traceback")) == (0, 0)
+    closed = subprocess.run(["sh", "-c", f"{program} plan {small}/mixture.yaml >&-"], capture_output=True, check=False)
+    assert (closed.returncode, closed.stderr) == (0, b"")
+
+
+def test_a_domain_of_few_sequences_is_found_a_few_times_at_once(small: Path, run) -> None:
+    text = (small / "mixture.yaml").read_text(encoding="utf-8")
+    (small / "mixture.yaml").write_text(text.replace("budget: 100 steps", "budget: 1000000 steps"), encoding="utf-8")
+    run("lock", small / "mixture.yaml")
+    lock = small / "mixture.lock.json"
+    found = json.loads(run("find", lock, "b", 777, "--most", 5, "--json").stdout)
+    assert found == read_lock(lock).schedule().find("b", 777)[:5]
+    assert "the first 5 times" in run("find", lock, "b", 777, "--most", 5).stdout
 
 
 def test_every_command_has_help_with_an_example(run) -> None:

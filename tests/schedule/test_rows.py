@@ -149,3 +149,16 @@ def test_blocks_far_larger_than_memory_are_read_draw_by_draw():
     assert_same(schedule.at(rows.position[:50].tolist()), Rows(*(getattr(rows, f.name)[:50] for f in fields(Rows))))
     assert np.unique(rows.domain * np.int64(2**60) + rows.sequence).size == len(rows)
     assert peak < 64 << 20
+
+
+def test_tiny_batches_of_many_domains_take_no_more_memory_than_large_ones():
+    data = make_run({f"d{i}": 10_000 for i in range(500)}, [(60_000, 16, [1] * 500)], [(0, 1, 1)])
+    schedule = Schedule(data)
+    tracemalloc.start()
+    try:
+        rows = sum(len(part) for part in schedule.iter_rows(0, 60_000))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert rows == 60_000
+    assert peak < 150 << 20  # counts by domain of all these steps at once would take 240 MB, three times over
