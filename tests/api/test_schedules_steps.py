@@ -1,0 +1,168 @@
+"""/v1/mixtures/{ref}/steps/{step}: what a step reads, by domain, by sequence, and which documents that is."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from api_helpers import MIXTURES, ask
+from fastapi import FastAPI
+from mixture_folder import write_mixture
+from store.makers import bare_store
+from stream_helpers import DOMAINS, make_store
+
+from api.lists import encode_cursor
+from mixture.plan import read_lock
+from mixture.store import Store, open_store
+from mixture.stream import open_stream
+
+SPEC = """\
+mixture: small
+catalog: {store}
+tokenizer: bytes
+sequence_length: 64
+batch: 24 sequences
+budget: 30 steps
+shuffle: {{block: 256 tokens, window: 2 blocks}}
+phases:
+  - phase: first
+    until: step 17
+    weights: {{code: 30%, notes: 10%, web: 60%}}
+  - phase: second
+    batch: 10 sequences
+    weights: {{code: 50%, notes: 0, web: 50%}}
+"""
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    return make_store(tmp_path_factory.mktemp("steps") / "made", DOMAINS)
+
+
+@pytest.fixture
+def app(make_app, tmp_path: Path, store: Store) -> FastAPI:
+    write_mixture(tmp_path / "small", SPEC.format(store=store.path))
+    return make_app(mixtures_dirs=(tmp_path / "small", MIXTURES), store_dirs=(store.path,))
+
+
+def all_items(app: FastAPI, url: str | None) -> list[dict[str, Any]]:
+    found = []
+    while url:
+        body = ask(app, "GET", url).raise_for_status().json()
+        found, url = found + body["items"], body["next_url"]
+    return found
+
+
+def test_a_step_is_what_the_schedule_draws_in_it(client: httpx2.Client):
+    schedule = read_lock(MIXTURES / "marin-535b-a23b" / "mixture.lock.json").schedule()
+    rng = random.Random(1)
+    for step in (0, schedule.steps - 1, *(rng.randrange(schedule.steps) for _ in range(5))):
+        shown = client.get(f"/v1/mixtures/marin-535b-a23b/steps/{step}").json()
+        drawn = dict(zip(schedule.names, (schedule.counts(step + 1) - schedule.counts(step)).tolist(), strict=True))
+        assert {one["domain"]: one["sequences"] for one in shown["domains"]} == {k: n for k, n in drawn.items() if n}
+        assert sum(one["tokens"] for one in shown["domains"]) == shown["tokens"] == 46_137_344
+        assert shown["first_position"] == schedule.positions_before(step)
+        assert shown["history"] == schedule.history(step)
+    assert shown["phase"] in ("initial", "main", "cooldown")
+
+
+def test_a_step_leads_to_its_sequences(client: httpx2.Client):
+    shown = client.get("/v1/mixtures/marin-535b-a23b/steps/311999").json()
+    items = client.get(shown["links"]["sequences"]).json()["items"]
+    assert [one["slot"] for one in items] == list(range(20))
+    assert {one["step"] for one in items} == {311_999}
+    assert {one["documents"] for one in items} == {None}
+
+
+def test_pages_of_slots_make_the_whole_step(app: FastAPI):
+    for step, size in ((3, 24), (16, 24), (17, 10), (29, 10)):
+        first = ask(app, "GET", f"/v1/mixtures/small/steps/{step}").json()["first_position"]
+        rows = ask(app, "GET", f"/v1/mixtures/small/positions?start={first}&count={size}").json()["items"]
+        items = all_items(app, f"/v1/mixtures/small/steps/{step}/sequences?limit=7")
+        assert [{k: v for k, v in one.items() if k != "documents"} for one in items] == rows
+
+
+def test_a_sequence_has_the_documents_that_its_tokens_come_from(app: FastAPI, store: Store, tmp_path: Path):
+    lock = read_lock(tmp_path / "small" / "mixture.lock.json")
+    for batch in open_stream(lock, store):
+        items = all_items(app, f"/v1/mixtures/small/steps/{batch.step}/sequences?limit=200")
+        for one, tokens in zip(items, batch.input_ids.tolist(), strict=True):
+            # Every document that the store has is told apart by its text: put together, they hold the row.
+            text = b"".join(DOMAINS[one["domain"]][held["id"]].encode() + b"\n" for held in one["documents"])
+            skipped = one["first_token"] - one["documents"][0]["first_token"]
+            assert skipped >= 0
+            row = bytes(10 if token == store.end_of_document else token for token in tokens)
+            assert text[skipped : skipped + 64] == row
+            lengths = [held["tokens"] for held in one["documents"]]
+            assert skipped < lengths[0]
+            assert sum(lengths[:-1]) < skipped + 64 <= sum(lengths)
+
+
+def test_documents_come_with_their_attributes(make_app, tmp_path: Path):
+    store = bare_store(tmp_path / "store", {"a": [40] * 50, "b": [7] * 400})
+    cells = "domain,tokens\na,2000\nb,2800\n"
+    spec = SPEC.format(store="cells.csv").replace("tokenizer: bytes", "tokenizer: t")
+    spec = spec.replace("code: 30%, notes: 10%, web: 60%", "a: 0.5, b: 0.5")
+    write_mixture(tmp_path / "m", spec.replace("code: 50%, notes: 0, web: 50%", "a: 1"), cells=cells)
+    app = make_app(mixtures_dirs=(tmp_path / "m",), store_dirs=(tmp_path / "store",))
+    held = open_store(store)
+    for one in all_items(app, "/v1/mixtures/small/steps/5/sequences"):
+        table = held.documents(one["domain"], one["first_token"], one["tokens"])
+        assert one["documents"] == table.to_pylist()
+        assert list(one["documents"][0]) == table.column_names
+
+
+def test_a_page_ends_early_where_sequences_have_very_many_documents(make_app, tmp_path: Path):
+    bare_store(tmp_path / "store", {"a": [1] * 65_536})
+    spec = SPEC.format(store="cells.csv").replace("tokenizer: bytes", "tokenizer: t").split("phases:")[0]
+    spec = spec.replace("length: 64", "length: 4096").replace("{block: 256", "{block: 4096")
+    write_mixture(tmp_path / "m", f"{spec}phases: [{{phase: all, weights: {{a: 1}}}}]\naccept: [over-epochs]\n",
+                  cells="domain,tokens\na,65536\n")  # fmt: skip
+    app = make_app(mixtures_dirs=(tmp_path / "m",), store_dirs=(tmp_path / "store",))
+    page = ask(app, "GET", "/v1/mixtures/small/steps/0/sequences?limit=24").json()
+    assert [len(one["documents"]) for one in page["items"]] == [4096] * 3
+    assert len(all_items(app, "/v1/mixtures/small/steps/0/sequences?limit=24")) == 24
+
+
+def test_a_store_that_comes_later_changes_the_answer_and_its_tag(make_app, tmp_path: Path, store: Store):
+    write_mixture(tmp_path / "small", SPEC.format(store=store.path))
+    (tmp_path / "stores").mkdir()
+    address = "/v1/mixtures/small/steps/0/sequences"
+    app = make_app(mixtures_dirs=(tmp_path / "small",), store_dirs=(tmp_path / "stores",))
+    before = ask(app, "GET", address)
+    assert before.json()["items"][0]["documents"] is None
+    assert "immutable" not in before.headers["cache-control"]
+    (tmp_path / "stores" / "made").symlink_to(store.path)
+    after = ask(app, "GET", address, headers={"If-None-Match": before.headers["etag"]})
+    assert after.status_code == 200
+    assert after.json()["items"][0]["documents"]
+
+
+@pytest.mark.parametrize(
+    ("address", "status", "code"),
+    [
+        ("steps/390251", 404, "step-out-of-range"),
+        ("steps/390251/sequences", 404, "step-out-of-range"),
+        (f"steps/{'9' * 4000}", 404, "step-out-of-range"),
+        ("steps/-1", 422, "invalid-request"),
+        ("steps/x", 422, "invalid-request"),
+        ("steps/1.5", 422, "invalid-request"),
+        ("steps/5/sequences?limit=201", 422, "invalid-request"),
+        ("steps/5/sequences?limit=0", 422, "invalid-request"),
+        ("steps/5/sequences?cursor=ImRlbW8i", 422, "bad-cursor"),
+        ("steps/5.csv", 406, "not-acceptable"),
+    ],
+)
+def test_a_step_that_is_not_there(client: httpx2.Client, address: str, status: int, code: str):
+    answer = client.get(f"/v1/mixtures/marin-535b-a23b/{address}")
+    assert (answer.status_code, answer.headers["x-error-code"]) == (status, code)
+
+
+def test_a_cursor_behind_the_last_slot_leads_to_an_empty_page(client: httpx2.Client):
+    for last in (11_263, 10**15):
+        cursor = encode_cursor(last)
+        page = client.get(f"/v1/mixtures/marin-535b-a23b/steps/5/sequences?cursor={cursor}").json()
+        assert page == {"items": [], "next": None, "next_url": None}
