@@ -1,0 +1,7 @@
+"""Batches over HTTP: read in parts, framed as Arrow IPC messages, sent as fast as the client takes them."""
+
+from api.batches.frames import Frames
+from api.batches.response import BatchesResponse
+from api.batches.steps import open_steps
+
+__all__ = ["BatchesResponse", "Frames", "open_steps"]

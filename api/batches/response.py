@@ -1,0 +1,108 @@
+"""The answer that streams batches: the next record batch is read when the client has taken the last one."""
+
+from __future__ import annotations
+
+import logging
+
+import anyio
+import anyio.to_thread
+from anyio.lowlevel import RunVar
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from api.batches.frames import Frames, Pieces
+from api.limits import client_of
+from api.services import Services
+from mixture.client.wire import MEDIA_TYPE, End
+from mixture.errors import MixtureError
+
+SENT_BYTES = 1 << 18
+"""What is given to the server at a time: it buffers all of that for a slow client, and sends it without a pause for
+others."""
+
+READERS = 2
+"""Record batches that are read at a time, in threads of their own: slow requests do not take them, and they do not take
+the interpreter from the loop for longer."""
+
+HEADERS = {
+    # An ending that says `stopping` is a whole answer to a cache, and not the one that was asked for.
+    "Cache-Control": "no-store, no-transform",
+    "X-Accel-Buffering": "no",
+}
+
+_readers: RunVar[anyio.CapacityLimiter] = RunVar("readers of batches")
+
+logger = logging.getLogger("mixture.service")
+
+
+class StreamFailedError(Exception):
+    """A record batch could not be read; the answer had begun, so that the connection is cut."""
+
+
+class BatchesResponse(Response):
+    """A stream of batches. While it is sent it has a place among the client's streams: Problem 429, 503 where none is.
+
+    It ends when all is sent, when the client leaves (at once), when the service was told to end (behind the record
+    batch under way), or when a step can not be read: then its ending says so, and the connection is cut before the
+    answer's own end.
+    """
+
+    def __init__(self, frames: Frames, services: Services) -> None:
+        self.status_code = 200
+        self.media_type = MEDIA_TYPE
+        self.background = None
+        self.init_headers(HEADERS)
+        self._frames = frames
+        self._services = services
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer the request. Raises StreamFailedError behind the ending that says so."""
+        with self._services.streams.place(client_of(scope)):
+            await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+            failed: Exception | None = None
+            async with anyio.create_task_group() as group:
+                group.start_soon(_cancel_when_gone, receive, group.cancel_scope)
+                failed = await self._send_all(send)
+                group.cancel_scope.cancel()
+            if failed is not None:
+                raise StreamFailedError(f"step {self._frames.next_step} could not be read") from failed
+
+    async def _send_all(self, send: Send) -> Exception | None:
+        """Send to the ending; gives what went wrong."""
+        end = End.STOPPING
+        try:
+            while not self._services.stopping.is_set():
+                pieces = await anyio.to_thread.run_sync(next, self._frames, None, limiter=_limiter())
+                if pieces is None:
+                    end = End.COMPLETE
+                    break
+                await _send_pieces(send, pieces)
+        except (MixtureError, OSError) as error:
+            code = error.code if isinstance(error, MixtureError) else "file-error"
+            await _send_pieces(send, self._frames.ending(End.FAILED, code=code))
+            return error
+        await _send_pieces(send, self._frames.ending(end))
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+        return None
+
+
+def _limiter() -> anyio.CapacityLimiter:
+    """One for each event loop."""
+    try:
+        return _readers.get()
+    except LookupError:
+        made = anyio.CapacityLimiter(READERS)
+        _readers.set(made)
+        return made
+
+
+async def _send_pieces(send: Send, pieces: Pieces) -> None:
+    for piece in pieces:
+        for start in range(0, len(piece), SENT_BYTES):
+            await send({"type": "http.response.body", "body": piece[start : start + SENT_BYTES], "more_body": True})
+
+
+async def _cancel_when_gone(receive: Receive, scope: anyio.CancelScope) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    scope.cancel()

@@ -1,0 +1,81 @@
+"""A rank's steps read part by part: the service holds a piece of a step, however large the step is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mixture.errors import StreamError
+from mixture.plan import Lock
+from mixture.schedule import Rows
+from mixture.store import Store
+from mixture.stream import Batch, Stream
+
+PART_BYTES = 2 << 20
+"""Tokens of one record batch, about; far below the 16 MiB that one may have. Each open stream holds one of them, and
+another in the buffers of its connection; larger ones were not faster."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Rows of a step, some or none. rows_of_step: of the whole step where this is its last part, else None."""
+
+    rows: Batch
+    rows_of_step: int | None
+
+
+class StepReader(Stream):
+    """A stream whose batches say where their rows lie; `parts` then reads their tokens, a piece at a time."""
+
+    def _batch(self, step: int, rows: Rows, part: slice) -> Batch:
+        first_token = rows.sequence[part] * self._schedule.length_of(step)
+        tokens = np.empty((len(first_token), 0), self.store.dtype)
+        return Batch(step, tokens, rows.domain[part], rows.position[part], rows.epoch[part], first_token)
+
+    def parts(self, batch: Batch) -> Iterator[Part]:
+        """The rows of a batch of this stream with their tokens, in order; one part without rows where it has none."""
+        length = self._schedule.length_of(batch.step)
+        width = length + 1 if self._next_token else length
+        size = max(1, PART_BYTES // (width * self.store.dtype.itemsize))
+        for start in range(0, max(1, len(batch)), size):
+            part = slice(start, start + size)
+            domain, first_token = batch.domain[part], batch.first_token[part]
+            numbers = self._number[domain]
+            if self._next_token:
+                tokens = self._with_next(numbers, first_token, length, self._tokens[domain])
+            else:
+                tokens = self._reader.rows(numbers, first_token, length)
+            rows = replace(
+                batch,
+                input_ids=tokens,
+                domain=domain,
+                position=batch.position[part],
+                epoch=batch.epoch[part],
+                first_token=first_token,
+            )
+            yield Part(rows, len(batch) if start + size >= len(batch) else None)
+
+
+def open_steps(
+    lock: Lock, store: Store, *, rank: int, world_size: int, first_step: int, next_token: bool, uneven: bool
+) -> StepReader:
+    """The steps of a rank from a step of the run on; the store is the lock's.
+
+    Raises StreamError `rank-invalid`, `batch-not-divisible`, `step-out-of-range`, and ScheduleError.
+    """
+    opened = StepReader(
+        lock,
+        store,
+        rank=rank,
+        world_size=world_size,
+        first_step=first_step,
+        next_token=next_token,
+        documents=False,
+        uneven=uneven,
+        accept_content=None,
+    )
+    if first_step == opened.steps:
+        raise StreamError(f"the run ends at step {opened.steps}", code="step-out-of-range", hint="steps count from 0")
+    return opened

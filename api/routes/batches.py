@@ -1,0 +1,76 @@
+"""/v1/mixtures/{ref}/batches: the tokens that a rank reads, streamed."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request
+from starlette.responses import Response
+
+from api import problems
+from api.batches import BatchesResponse, Frames, open_steps
+from api.formats import Format, asked_format
+from api.security import Reads
+from api.services import AppServices, AskedMixture
+from mixture.client.wire import MOST_STEPS
+from mixture.errors import StreamError
+
+router = APIRouter(prefix="/v1/mixtures", tags=["batches"], dependencies=[Reads])
+LARGEST = 2**63 - 1
+
+STREAMED: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": (
+            "An Arrow IPC stream: step, position, domain, epoch, first_token, input_ids. A step is one or more record "
+            "batches; the last one's message has the metadata `mixture.step`, `mixture.rows` and `mixture.checksum`. "
+            "A record batch without rows ends the stream: `mixture.end` is `complete`, `stopping` or `failed`, and "
+            "`mixture.next_step` is where to go on. A body without it was cut."
+        ),
+        "content": {Format.ARROW.value: {"schema": {"type": "string", "format": "binary"}}},
+    },
+    **problems.documented(404, 409, 429, 503),
+}
+
+
+def _arrow_only(request: Request) -> Format:
+    return asked_format(request, (Format.ARROW,))
+
+
+@router.get(
+    "/{ref}/batches", dependencies=[Depends(_arrow_only)], response_class=Response, responses=STREAMED, name="stream"
+)
+def stream(
+    asked: AskedMixture,
+    services: AppServices,
+    first_step: Annotated[int, Query(ge=0, le=LARGEST, examples=[15258])] = 0,
+    steps: Annotated[
+        int, Query(ge=1, le=MOST_STEPS, examples=[2], description="How many steps; fewer where the run ends.")
+    ] = 1,
+    rank: Annotated[int, Query(ge=0, le=LARGEST, examples=[3])] = 0,
+    world_size: Annotated[int, Query(ge=1, le=LARGEST, examples=[8], description="The number of ranks.")] = 1,
+    *,
+    next_token: Annotated[
+        bool, Query(description="One token more a row: the one that follows. Rows begin where they did.")
+    ] = False,
+    uneven: Annotated[
+        bool, Query(description="Let ranks differ by one row where the batch can not be shared.")
+    ] = False,
+) -> Response:
+    """The rows of one rank, step by step, as fast as they are taken.
+
+    `mixture.client.open_remote_stream` reads this, checks it, and goes on by itself where it was cut.
+    """
+    mixture = asked.mixture
+    try:
+        opened = open_steps(
+            mixture.lock,
+            asked.store(),
+            rank=rank,
+            world_size=world_size,
+            first_step=first_step,
+            next_token=next_token,
+            uneven=uneven,
+        )
+    except StreamError as error:
+        raise problems.problem_of(error, status=409 if error.code == "batch-not-divisible" else None) from error
+    return BatchesResponse(Frames(opened, min(first_step + steps, opened.steps), services.metrics), services)

@@ -1,0 +1,64 @@
+"""What a service says of a mixture's lock and store: all that a stream asks of them, but for the tokens."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from mixture.client.service import Service
+from mixture.errors import Place, StreamError
+from mixture.plan import Lock, read_lock
+from mixture.store import StoreDomain
+
+
+@dataclass(frozen=True, slots=True)
+class ServedStore:
+    """A store as a service describes it. The fields are those of `mixture.store.Store`.
+
+    path: its address
+    """
+
+    path: str
+    digest: str
+    tokenizer: str
+    dtype: np.dtype[np.unsignedinteger]
+    end_of_document: int
+    domains: dict[str, StoreDomain]
+
+    def reader(self, names: Sequence[str]) -> None:
+        """None: the rows come from the service."""
+
+
+def fetch_lock(service: Service) -> Lock:
+    """The lock that is served, verified as a lock file is. Raises LockError, and what requests raise."""
+    text = service.read("/lock")
+    with tempfile.TemporaryDirectory(prefix="mixture-") as folder:
+        path = Path(folder) / "mixture.lock.json"
+        path.write_bytes(text)
+        return read_lock(path)
+
+
+def fetch_store(service: Service) -> ServedStore:
+    """What the service reads batches from. Raises StoreError `store-missing`, StreamError `answer-invalid`."""
+    text = service.read("/store")
+    try:
+        said = json.loads(text)
+        domains = [
+            StoreDomain(one["domain"], one["tokens"], one["documents"], one["content"]) for one in said["domains"]
+        ]
+        return ServedStore(
+            path=f"{service.url}/store",
+            digest=said["digest"],
+            tokenizer=said["tokenizer"],
+            dtype=np.dtype(said["dtype"]),
+            end_of_document=said["end_of_document"],
+            domains={domain.name: domain for domain in domains},
+        )
+    except (ValueError, LookupError, TypeError) as error:
+        place = Place(file=f"{service.url}/store")
+        raise StreamError(f"this is no description of a store: {error}", code="answer-invalid", place=place) from error

@@ -1,0 +1,135 @@
+"""Whole steps out of what a service sends: a step is given when all of it is there, in its place, and undamaged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import BinaryIO
+
+import numpy as np
+import pyarrow as pa
+
+from mixture.client.service import InterruptedRequestError
+from mixture.client.wire import Checksum, End, Key
+from mixture.errors import StreamError
+from mixture.schedule import Schedule
+from mixture.stream import Batch, arrow_schema, rank_slots
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What must come: the metadata of the schema, the names of domains, the dtype of tokens, and whose rows.
+
+    more_tokens: of a row, behind its sequence length: 1 with the next token
+    """
+
+    metadata: Mapping[str, str]
+    schedule: Schedule
+    dtype: np.dtype[np.unsignedinteger]
+    rank: int
+    world_size: int
+    more_tokens: int
+
+
+def read_steps(body: BinaryIO, expected: Expected, steps: range) -> Iterator[Batch]:
+    """The steps of a body, which are followed by an ending that says that all of them are there.
+
+    Raises InterruptedRequestError where the body is cut, damaged, or ends in another way: what was not given by then is
+    to be asked for again. Raises StreamError `lock-differs`, `content-differs` where it is of another run.
+    """
+    names = pa.array(expected.schedule.names, pa.string())
+    step = steps.start
+    try:
+        reader = pa.ipc.open_stream(body)
+        _check_run(reader.schema, expected)
+        rows: _Rows | None = None
+        while True:
+            record, said = _next(reader)
+            if Key.END in said:
+                if step == steps.stop and said[Key.END] == End.COMPLETE and said.get(Key.NEXT_STEP) == str(step):
+                    return
+                raise InterruptedRequestError(f"the service broke off in step {step}: {said}")
+            if rows is None:
+                if step == steps.stop:
+                    raise InterruptedRequestError(f"the service sends more than the steps before {step}")
+                rows = _Rows(expected, step)
+            rows.add(record, names)
+            if Key.CHECKSUM in said:
+                yield rows.whole(said)
+                step, rows = step + 1, None
+    except (pa.ArrowInvalid, pa.ArrowException, EOFError) as error:
+        raise InterruptedRequestError(f"step {step} did not arrive as Arrow has it: {error}") from error
+
+
+def _next(reader: pa.RecordBatchReader) -> tuple[pa.RecordBatch, dict[str, str]]:
+    try:
+        record, metadata = reader.read_next_batch_with_custom_metadata()
+    except StopIteration:
+        raise InterruptedRequestError("the body was cut between two record batches") from None
+    record.validate(full=True)
+    return record, {key.decode(): value.decode() for key, value in (metadata or {}).items()}
+
+
+def _check_run(schema: pa.Schema, expected: Expected) -> None:
+    said = {key.decode(): value.decode() for key, value in (schema.metadata or {}).items()}
+    for key, value in expected.metadata.items():
+        found = said.get(key)
+        if found != value:
+            raise StreamError(
+                f"the service now serves another run: {key} is {found}, and this stream's is {value}",
+                code="content-differs" if key == Key.CONTENT else "lock-differs",
+                hint="open the stream anew and load its state: it goes on where what was read before is the same",
+                found=found,
+                expected=value,
+            )
+    if not schema.equals(arrow_schema(expected.dtype)):
+        raise StreamError(f"the service sends other columns: {schema.names}", code="answer-invalid")
+
+
+class _Rows:
+    """The rows of a step, as far as they have come."""
+
+    def __init__(self, expected: Expected, step: int) -> None:
+        schedule = expected.schedule
+        slots = rank_slots(schedule.batch_of(step), expected.rank, expected.world_size)
+        n, length = len(slots), schedule.length_of(step)
+        self._first_position = schedule.positions_before(step) + slots.start
+        self._batch = Batch(
+            step=step,
+            input_ids=np.empty((n, length + expected.more_tokens), expected.dtype),
+            domain=np.empty(n, np.int32),
+            position=np.empty(n, np.int64),
+            epoch=np.empty(n, np.int64),
+            first_token=np.empty(n, np.int64),
+        )
+        self._there = 0
+        self._checksum = Checksum()
+
+    def add(self, record: pa.RecordBatch, names: pa.Array) -> None:
+        """Copy the next rows in. Raises InterruptedRequestError where a record batch can not be the next rows."""
+        batch, n = self._batch, record.num_rows
+        width = batch.input_ids.shape[1]
+        tokens = record.column("input_ids").flatten()
+        domain = record.column("domain")
+        part = slice(self._there, self._there + n)
+        if part.stop > len(batch) or len(tokens) != n * width or not domain.dictionary.equals(names):
+            raise InterruptedRequestError(f"step {batch.step}: {n} rows, {len(tokens)} tokens do not come next")
+        columns = {
+            "input_ids": tokens.to_numpy().reshape(n, width),
+            "domain": domain.indices.to_numpy(),
+            **{name: record.column(name).to_numpy() for name in ("position", "epoch", "first_token")},
+        }
+        for name, column in columns.items():
+            getattr(batch, name)[part] = column
+        self._there = part.stop
+        self._checksum.add(Batch(batch.step, **columns))
+
+    def whole(self, said: Mapping[str, str]) -> Batch:
+        """The step. Raises InterruptedRequestError where it is not whole, not in its place, or damaged."""
+        batch = self._batch
+        stated = (said.get(Key.STEP), said.get(Key.ROWS), said.get(Key.CHECKSUM))
+        found = (str(batch.step), str(self._there), self._checksum.hex())
+        places = np.arange(self._first_position, self._first_position + len(batch))
+        if stated != found or self._there != len(batch) or not np.array_equal(batch.position, places):
+            raise InterruptedRequestError(f"step {batch.step} is damaged: {found}, and the service says {stated}")
+        return batch

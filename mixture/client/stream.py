@@ -1,0 +1,159 @@
+"""A stream that a service reads: the interface, batches and states of `mixture.stream.Stream`."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from types import TracebackType
+from typing import Self, cast
+
+from mixture.client.served import ServedStore, fetch_lock, fetch_store
+from mixture.client.service import InterruptedRequestError, Service
+from mixture.client.steps import Expected, read_steps
+from mixture.client.wire import MEDIA_TYPE, MOST_STEPS, stream_metadata
+from mixture.errors import StreamError
+from mixture.names import DIGEST_MARK
+from mixture.plan import Lock
+from mixture.store import Store, disagreements
+from mixture.stream import Batch, Stream
+
+TIMEOUT_SECONDS, PATIENCE_SECONDS = 60.0, 600.0
+
+
+class RemoteStream(Stream):
+    """Batches of one rank, a step at a time, from a service: an iterator, made by `open_remote_stream`.
+
+    It has what a local stream has, states included: a state of one is loaded by the other. Schedule, history and
+    content are worked out here, from the lock and the contents that the service stated when the stream was opened; the
+    service is asked for rows only, and refused when they are not of that run. A step is given once, and whole, whatever
+    happens to the connection. To be closed, or used as a context; before the first batch it may go to another process.
+    """
+
+    def __init__(
+        self,
+        service: Service,
+        lock: Lock,
+        store: ServedStore,
+        *,
+        rank: int,
+        world_size: int,
+        first_step: int,
+        next_token: bool,
+        uneven: bool,
+        accept_content: str | None,
+    ) -> None:
+        super().__init__(
+            lock,
+            cast(Store, store),  # a stream reads rows through it, which `_read` does not, and else its fields
+            rank=rank,
+            world_size=world_size,
+            first_step=first_step,
+            next_token=next_token,
+            documents=False,
+            uneven=uneven,
+            accept_content=accept_content,
+        )
+        self._service = service
+
+    def close(self) -> None:
+        """Leave the service. Asked for another batch, the stream connects again and goes on."""
+        batches, self._batches = self._batches, None
+        if isinstance(batches, Generator):
+            batches.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _read(self, step: int) -> Iterator[Batch]:
+        attempts = self._service.attempts()
+        while step < self.steps:
+            try:
+                for batch in self._receive(step):
+                    attempts.succeeded()
+                    step = batch.step + 1
+                    yield batch
+            except InterruptedRequestError as error:
+                attempts.failed(error)
+
+    def _receive(self, step: int) -> Iterator[Batch]:
+        """The steps of one answer. Raises InterruptedRequestError where it does not end as it should."""
+        expected = Expected(
+            metadata=stream_metadata(self, step),
+            schedule=self._schedule,
+            dtype=self.store.dtype,
+            rank=self.rank,
+            world_size=self.world_size,
+            more_tokens=int(self._next_token),
+        )
+        steps = range(step, min(step + MOST_STEPS, self.steps))
+        query = {
+            "first_step": step,
+            "steps": len(steps),
+            "rank": self.rank,
+            "world_size": self.world_size,
+            "next_token": self._next_token,
+            "uneven": self._uneven,
+        }
+        said = {name: str(value).lower() for name, value in query.items()}
+        try:
+            with self._service.open("/batches", accept=MEDIA_TYPE, query=said) as body:
+                yield from read_steps(body, expected, steps)
+        except StreamError as error:
+            if error.code != "unknown-mixture":
+                raise
+            raise StreamError(
+                f"the service no longer has the lock {self.lock.digest}",
+                code="lock-differs",
+                place=error.place,
+                hint="open the stream anew and load its state: it goes on where what was read before is the same",
+                expected=self.lock.digest,
+            ) from error
+
+
+def open_remote_stream(
+    url: str,
+    rank: int = 0,
+    world_size: int = 1,
+    first_step: int = 0,
+    *,
+    next_token: bool = False,
+    uneven: bool = False,
+    accept_content: str | None = None,
+    token: str | None = None,
+    timeout_seconds: float = TIMEOUT_SECONDS,
+    patience_seconds: float = PATIENCE_SECONDS,
+) -> RemoteStream:
+    """Open the batches of one rank at a service, from a step on; all else is as `mixture.stream.open_stream` has it.
+
+    url:     of the mixture: http://HOST:PORT/v1/mixtures/NAME. What the name points to now is what is streamed, also
+             when the name moves; NAME@sha256:DIGEST says which it has to be.
+    token:   where reading takes one
+    timeout_seconds: without a byte, after which a connection is given up and made anew
+    patience_seconds: without progress, after which it is given up: the service may be restarted or replaced meanwhile
+
+    Raises StreamError: `url-invalid`, `service-unreachable`, `unknown-mixture`, `token-missing` and others as the
+    service says, `rank-invalid`, `batch-not-divisible`; StoreError `store-missing` where the service has no store for
+    the mixture. Later a batch may raise StreamError `lock-differs`, `content-differs`, `service-unreachable`.
+    """
+    named = Service(url.rstrip("/"), token, timeout_seconds, patience_seconds)
+    lock = fetch_lock(named)
+    name, _, _ = named.url.partition(DIGEST_MARK)
+    pinned = Service(f"{name}{DIGEST_MARK}{lock.digest}", token, timeout_seconds, patience_seconds)
+    store = fetch_store(pinned)
+    for error in disagreements(cast(Store, store), lock):
+        raise error
+    return RemoteStream(
+        pinned,
+        lock,
+        store,
+        rank=rank,
+        world_size=world_size,
+        first_step=first_step,
+        next_token=next_token,
+        uneven=uneven,
+        accept_content=accept_content,
+    )
