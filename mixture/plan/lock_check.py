@@ -54,10 +54,12 @@ def check_lock(
     """The plan that spec and catalog give now, which is that of the lock.
 
     catalog: the spec's own, read if it is not given
-    content: content digests by domain name, where the catalog is a store's
+    content: content digests by domain name of the store that a lock would now be made with; None where there is none at
+             hand, and then text is not compared: a lock that fixes text is also what its tables give
 
     Raises LockError where they no longer give this lock: `catalog-changed` with old and new tokens and epochs by domain
-    (`changes` among its facts), or `spec-changed` with the first field that differs. Raises what `make_plan` does.
+    (`changes` among its facts) or with the domain whose text differs, or `spec-changed` with the first field that
+    differs. Raises what `make_plan` does.
     """
     if catalog is None:
         catalog = read_catalog(spec.catalog.path, domain=spec.catalog.domain, place=spec.place("catalog"))
@@ -70,7 +72,8 @@ def check_lock(
         raise _catalog_changed(lock, spec, catalog, changes) from error
     if lock.catalog_digest != catalog.digest:
         raise _catalog_changed(lock, spec, catalog, _with_epochs(lock, plan, _changes_of_tokens(lock, catalog)))
-    _check_content(lock, spec, content or {})
+    if content is not None:
+        _check_content(lock, spec, {domain.name: content.get(domain.name) for domain in plan.domains})
     for what, path, locked, now in _differences(lock, plan):
         raise LockError(
             f"the spec no longer gives this lock: {what} is {_shown(locked)} in the lock, and now {_shown(now)}",
@@ -141,19 +144,27 @@ def _catalog_changed(lock: Lock, spec: Spec, catalog: Catalog, changes: list[Dom
     )
 
 
-def _check_content(lock: Lock, spec: Spec, content: Mapping[str, str]) -> None:
-    """A store with the same figures and other text is another store."""
-    for name, locked in lock.content.items():
-        if content.get(name, locked) != locked:
-            raise LockError(
-                f"the text of domain {name!r} changed since the lock was made: content {locked}, now {content[name]}",
-                code=FindingCode.CATALOG_CHANGED.value,
-                place=spec.place("catalog"),
-                hint="lock again, or go back to the store that the lock was made from",
-                domain=name,
-                locked=locked,
-                now=content[name],
-            )
+def _check_content(lock: Lock, spec: Spec, content: Mapping[str, str | None]) -> None:
+    """A store with the same figures and other text is another store; so is one where there was none, or the reverse."""
+    for name, now in content.items():
+        locked = lock.content.get(name)
+        if locked == now:
+            continue
+        if locked is None:
+            message = f"the lock does not fix the text of domain {name!r}, and now there is a store: content {now}"
+        elif now is None:
+            message = f"the lock fixes the text of domain {name!r}: content {locked}, which the store does not have"
+        else:
+            message = f"the text of domain {name!r} changed since the lock was made: content {locked}, now {now}"
+        raise LockError(
+            message,
+            code=FindingCode.CATALOG_CHANGED.value,
+            place=spec.place("catalog"),
+            hint="lock again, or go back to the catalog that the lock was made from",
+            domain=name,
+            locked=locked,
+            now=now,
+        )
 
 
 def _differences(lock: Lock, plan: Plan) -> Iterator[tuple[str, str, object, object]]:

@@ -148,6 +148,30 @@ def test_the_text_of_a_store_counts(write_spec):
     assert (error.code, error.facts["domain"]) == ("catalog-changed", "web")
 
 
+def test_a_store_in_place_of_a_table_with_its_figures_is_another_lock_and_the_reverse(write_spec):
+    spec, content = write_spec(*PHASES, catalog=CATALOG), {"code": "a" * 64, "math": "b" * 64, "web": "c" * 64}
+    of_table, of_store = make_lock(make_plan(spec)), make_lock(make_plan(spec), content=content)
+    assert of_table.digest != of_store.digest
+    error = changed(of_table, spec, content=content)
+    assert (error.code, error.facts["locked"], error.facts["now"]) == ("catalog-changed", None, "a" * 64)
+    assert "does not fix the text of domain 'code'" in error.message
+    error = changed(of_store, spec, content={name: held for name, held in content.items() if name != "math"})
+    assert (error.facts["domain"], error.facts["locked"], error.facts["now"]) == ("math", "b" * 64, None)
+
+
+def test_a_lock_made_with_a_store_is_what_its_tables_give_where_no_store_is_at_hand(write_spec):
+    spec, content = write_spec(*PHASES, catalog=CATALOG), {"code": "a" * 64, "math": "b" * 64, "web": "c" * 64}
+    lock = make_lock(make_plan(spec), content=content)
+    assert make_lock(check_lock(lock, spec), content=content) == lock
+
+
+def test_text_of_domains_that_no_run_draws_from_is_no_part_of_the_check(write_spec):
+    spec = write_spec(*PHASES, catalog=CATALOG + "web@validation,50,w\n")
+    content = {"code": "a" * 64, "math": "b" * 64, "web": "c" * 64}
+    lock = make_lock(make_plan(spec), content=content | {"web@validation": "d" * 64})
+    check_lock(lock, spec, content=content | {"web@validation": "e" * 64, "elsewhere": "f" * 64})
+
+
 def test_a_new_domain_changes_no_other_domains_order(write_spec):
     before = make_plan(
         write_spec("{phase: p, weights: {code: 0.3, web: 0.7}}", catalog="domain,tokens\ncode,9K\nweb,9K\n")
