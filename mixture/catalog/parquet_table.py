@@ -28,7 +28,15 @@ def read_parquet(path: Path) -> Table:
         raise CatalogError(
             f"not a whole Parquet file: {reason[:200]}", code="bad-parquet", place=Place(file=str(path))
         ) from error
-    return Table(path, {name: _cells(path, name, data.column(name)) for name in data.column_names})
+    return Table(path, {name: _read_cells(path, name, data.column(name)) for name in data.column_names})
+
+
+def _read_cells(path: Path, name: str, column: pa.ChunkedArray[Any]) -> list[Cell]:
+    try:
+        return _cells(path, name, column)
+    except (pa.ArrowException, ValueError, OverflowError) as error:
+        message = f"column {quote(name)} holds {column.type} that can not be read: {str(error).splitlines()[0][:200]}"
+        raise CatalogError(message, code="bad-cell", place=Place(file=str(path)), column=name) from error
 
 
 def _cells(path: Path, name: str, column: pa.ChunkedArray[Any]) -> list[Cell]:

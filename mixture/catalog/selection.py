@@ -26,8 +26,8 @@ def select_rows(table: pa.Table, where: str, *, place: Place | None = None) -> t
     with sealed_duckdb() as connection:
         tree = parse_condition(connection, where, place=place)
         condition = write_condition(tree, columns, place=place)
-        connection.register("cells", cells)
         try:
+            connection.register("cells", cells)
             rows = connection.execute(f"SELECT row FROM cells WHERE {condition} ORDER BY row").fetchall()
         except duckdb.Error as error:
             message = f"the condition can not be worked out: {str(error).splitlines()[0]}"

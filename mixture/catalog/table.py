@@ -7,6 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from mixture.errors import CatalogError, Place, nearest
+from mixture.names import odd_character
 from mixture.units import quote
 
 Cell = None | bool | int | float | Decimal | str
@@ -59,7 +60,7 @@ class Table:
 
 
 def check_header(path: Path, names: list[str]) -> None:
-    """Columns need names, each its own. Raises CatalogError."""
+    """Columns need names of visible characters, each its own. Raises CatalogError."""
     place = Place(file=str(path), line=1)
     if len(names) > MOST_COLUMNS:
         raise CatalogError(
@@ -74,6 +75,11 @@ def check_header(path: Path, names: list[str]) -> None:
             raise CatalogError(
                 f"two columns are named {quote(name)}", code="duplicate-column", place=place, column=name
             )
+        odd = odd_character(name)
+        if odd is not None:
+            message = f"column {number}, {quote(name)}, holds the control character {quote(odd)} in its name"
+            hint = "names are of visible characters"
+            raise CatalogError(message, code="control-character", place=place, hint=hint, column=name)
         seen.add(name)
 
 

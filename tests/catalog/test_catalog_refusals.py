@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from decimal import Decimal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -57,6 +58,8 @@ REFUSED_CSV = {
     "no epochs allowed": ("domain,tokens,max_epochs\na,1,0\n", "out-of-range", 2, "weight 0"),
     "epochs not a number": ("domain,tokens,max_epochs\na,1,few\n", "not-a-number", 2, "few"),
     "a label beyond 64 bits": ("domain,tokens,hash\na,1,9223372036854775808\n", "integer-too-large", 2, "letter"),
+    "a line break in a column's name": ('domain,tokens,"a\nb"\na,1,2\n', "control-character", 1, r"column 3, 'a\\nb'"),
+    "epochs beyond all": (f"domain,tokens,max_epochs\na,1,0.{'1' * 39}\n", "bad-cell", None, "'max_epochs'.*38 digits"),
     "a zero byte": ("domain,tokens\na\0,1\n", "not-text", 2, "control character"),
     "too many columns": ("domain,tokens," + ",".join(f"c{n}" for n in range(1000)), "table-too-large", 1, "1,002"),
 }
@@ -85,6 +88,16 @@ REFUSED_FILES = {
     "Parquet holds lists": ("a.parquet", parquet_bytes(domain=["a"], tokens=[1], x=[[1]]), "bad-cell"),
     "Parquet holds bytes": ("a.parquet", parquet_bytes(domain=[b"a"], tokens=[1]), "bad-cell"),
     "Parquet holds infinity": ("a.parquet", parquet_bytes(domain=["a"], tokens=[1], x=[float("inf")]), "bad-cell"),
+    "Parquet decimals are too wide": (
+        "a.parquet",
+        parquet_bytes(domain=["a"], tokens=[1], x=pa.array([Decimal("1." + "1" * 40)], pa.decimal256(76, 40))),
+        "bad-cell",
+    ),
+    "Parquet times are of an unknown zone": (
+        "a.parquet",
+        parquet_bytes(domain=["a"], tokens=[1], x=pa.array([0], pa.timestamp("s", "Mars/Olympus"))),
+        "bad-cell",
+    ),
     "Parquet tokens are null": (
         "a.parquet",
         parquet_bytes(domain=["a"], tokens=pa.array([None], "int64")),
@@ -114,6 +127,11 @@ REFUSED_FILES = {
     "JSON names are true": ("a.json", b'[{"domain": true, "tokens": 1}]', "bad-name"),
     "JSON names are half a character": ("a.json", b'[{"domain": "\\ud800", "tokens": 1}]', "control-character"),
     "JSON labels are half a character": ("a.json", b'[{"domain": "a", "tokens": 1, "x": "\\ud800"}]', "bad-cell"),
+    "JSON columns are half a character": (
+        "a.json",
+        b'[{"domain": "a", "tokens": 1, "x\\ud800": 1}]',
+        "control-character",
+    ),
     "JSON columns mix types": (
         "a.json",
         b'[{"domain": "a", "tokens": 1, "x": 1}, {"domain": "b", "tokens": 1, "x": "1"}]',

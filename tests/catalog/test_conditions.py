@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import operator
 import re
+from decimal import Decimal
 from fractions import Fraction
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -32,6 +35,12 @@ def catalog(tmp_path_factory) -> Catalog:
 
 def selected(catalog: Catalog, where: str) -> list[str]:
     return [catalog.names[index] for index in catalog.select(where)]
+
+
+def test_decimals_that_a_wide_column_fills_with_zeros_are_compared_as_what_they_are(tmp_path):
+    prices = pa.array([Decimal("1.5"), Decimal("2.5"), None], pa.decimal256(76, 40))
+    pq.write_table(pa.table({"domain": ["a", "b", "c"], "tokens": [1, 1, 1], "price": prices}), tmp_path / "a.parquet")
+    assert selected(read_catalog(tmp_path / "a.parquet"), "price > 1.5") == ["b"]
 
 
 @pytest.mark.parametrize(
