@@ -31,11 +31,10 @@ def check_ends(folder: Path, manifest: Manifest) -> None:
     """
     for table in manifest.tables:
         path = f"{folder}/{table.file}"  # making a Path takes as long as opening it
-        if table.file == DOCUMENT_ENDS:
-            _check_array(path, table, ENDS_DTYPE, manifest.num_documents, END_COLUMN, None)
-            continue
         descriptor = _open(path, table, None)
         try:
+            if table.file == DOCUMENT_ENDS:
+                _check_array(descriptor, path, table, ENDS_DTYPE, manifest.num_documents, END_COLUMN, None)
             if table.bytes <= SMALL_BYTES:
                 check_digest(path, table, hashlib.sha256(os.pread(descriptor, table.bytes, 0)).hexdigest(), None)
         finally:
@@ -43,7 +42,12 @@ def check_ends(folder: Path, manifest: Manifest) -> None:
     dtype = np.dtype(manifest.dtype)
     for domain in manifest.domains:
         for file in domain.files:
-            _check_array(f"{folder}/{file.file}", file, dtype, file.tokens, TOKEN_COLUMN, domain)
+            path = f"{folder}/{file.file}"
+            descriptor = _open(path, file, domain)
+            try:
+                _check_array(descriptor, path, file, dtype, file.tokens, TOKEN_COLUMN, domain)
+            finally:
+                os.close(descriptor)
 
 
 def check_digest(path: str, record: FileRecord, found: str, domain: DomainRecord | None) -> None:
@@ -94,14 +98,15 @@ def _open(path: str, record: FileRecord, domain: DomainRecord | None) -> int:
 
 
 def _check_array(
-    path: str, record: FileRecord, dtype: np.dtype[Any], length: int, name: str, domain: DomainRecord | None
+    descriptor: int,
+    path: str,
+    record: FileRecord,
+    dtype: np.dtype[Any],
+    length: int,
+    name: str,
+    domain: DomainRecord | None,
 ) -> None:
-    descriptor = _open(path, record, domain)
-    try:
-        whole = record.bytes == file_bytes(dtype, length, name) and ends_agree(descriptor, dtype, length, name)
-    finally:
-        os.close(descriptor)
-    if not whole:
+    if record.bytes != file_bytes(dtype, length, name) or not ends_agree(descriptor, dtype, length, name):
         raise StoreError(
             f"{_of(domain)}does not begin and end as an Arrow file of {length:,} integers of type {dtype} does",
             code="file-damaged",

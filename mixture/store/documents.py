@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import mmap
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from mixture.errors import Place, StoreError
 from mixture.store.files import DATA_START
 from mixture.store.manifest import DOCUMENT_ENDS, DOCUMENTS, DOCUMENTS_BY_ID, ENDS_DTYPE, Manifest
+from mixture.store.mapping import map_file, readable
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +51,8 @@ class Documents:
     @cached_property
     def ends(self) -> NDArray[np.int64]:
         """Where each document ends, int64 [documents of the store], mapped."""
-        descriptor = os.open(self._folder / DOCUMENT_ENDS, os.O_RDONLY)
-        try:
-            mapped = mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)
-        finally:
-            os.close(descriptor)
+        size = DATA_START + ENDS_DTYPE.itemsize * self._num_documents
+        mapped = map_file(str(self._folder / DOCUMENT_ENDS), size)
         return np.frombuffer(mapped, ENDS_DTYPE, self._num_documents, DATA_START)
 
     def spans(self, domain: NDArray[np.integer], first_token: NDArray[np.int64], length: int) -> Spans:
@@ -67,6 +65,11 @@ class Documents:
         row = np.repeat(np.arange(len(start)), counts)
         document = first[row] + np.arange(offsets[-1]) - offsets[row]
         end = np.minimum(self.ends[document] - start[row], length)
+        if length:
+            before = np.roll(end, 1)
+            before[offsets[:-1]] = 0
+            if (end <= before).any() or (end[offsets[1:] - 1] != length).any():
+                self._refuse()
         return Spans(offsets, document - self._first_documents[np.asarray(domain)[row]], end)
 
     def rows_of(self, domain: int, most: int) -> Iterator[NDArray[np.int64]]:
@@ -97,26 +100,42 @@ class Documents:
 
     def by_id(self, identity: str) -> pa.Table:
         """All rows of documents.parquet with this id, in order of place."""
-        found = pq.read_table(self._folder / DOCUMENTS_BY_ID, columns=["row"], filters=[("id", "==", identity)])
+        with readable(self._folder / DOCUMENTS_BY_ID):
+            found = pq.read_table(self._folder / DOCUMENTS_BY_ID, columns=["row"], filters=[("id", "==", identity)])
         rows: list[int] = np.sort(found["row"].to_numpy()).tolist()
         return pa.concat_tables([self._rows(row, row + 1) for row in rows] or [self._rows(0, 0)])
 
     def _overlap(self, start: NDArray[np.int64], length: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """First document and one past the last that have a token in [start, start + length)."""
         first = np.searchsorted(self.ends, start, side="right")
+        if not length:
+            return first, first
         last = np.searchsorted(self.ends, start + length, side="left") + 1
-        return first, last if length else first
+        if (last <= first).any() or (last > self._num_documents).any():
+            self._refuse()
+        return first, last
+
+    def _refuse(self) -> NoReturn:
+        """A large file is not read when a store is opened, so what was changed in it shows here."""
+        raise StoreError(
+            "the ends of its documents do not follow each other",
+            code="documents-differ",
+            place=Place(file=str(self._folder / DOCUMENT_ENDS)),
+            hint="`mixture verify` says what else was changed",
+        )
 
     @cached_property
     def _metadata(self) -> tuple[pq.FileMetaData, NDArray[np.int64]]:
         """The footer of documents.parquet, and the rows before each of its groups."""
-        metadata = pq.read_metadata(self._folder / DOCUMENTS)
+        with readable(self._folder / DOCUMENTS):
+            metadata = pq.read_metadata(self._folder / DOCUMENTS)
         counts = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
         return metadata, np.cumsum([0, *counts], dtype=np.int64)
 
     def _rows(self, first: int, last: int) -> pa.Table:
         metadata, before = self._metadata
-        with pq.ParquetFile(self._folder / DOCUMENTS, metadata=metadata) as file:
+        path = self._folder / DOCUMENTS
+        with readable(path), pq.ParquetFile(path, metadata=metadata) as file:
             if first == last:
                 return file.schema_arrow.empty_table()
             low = int(np.searchsorted(before, first, side="right")) - 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import mmap
-import os
 import resource
 from collections.abc import Sequence
 from typing import cast
@@ -11,9 +10,10 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from mixture.errors import Place, StoreError
+from mixture.errors import StoreError
 from mixture.store.files import DATA_START
 from mixture.store.manifest import DomainRecord
+from mixture.store.mapping import map_file
 
 Tokens = NDArray[np.unsignedinteger]
 
@@ -32,16 +32,7 @@ class Maps(dict[int, memoryview]):
         self._most = max(16, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
 
     def __missing__(self, number: int) -> memoryview:
-        path = self._paths[number]
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            size = DATA_START + self._sizes[number]
-            if os.fstat(descriptor).st_size < size:
-                # A map past the end of a file kills the process when it is read.
-                raise StoreError("was cut short after the store was opened", code="file-size", place=Place(file=path))
-            mapped = mmap.mmap(descriptor, size, access=mmap.ACCESS_READ)
-        finally:
-            os.close(descriptor)
+        mapped = map_file(self._paths[number], DATA_START + self._sizes[number])
         # Reading ahead around a row costs 2 ms where it lies in a hole. Who wants rows sooner calls prefetch.
         mapped.madvise(mmap.MADV_RANDOM)
         while len(self) >= self._most:

@@ -17,6 +17,7 @@ from mixture.store.checks import check_digest, check_ends
 from mixture.store.documents import Documents
 from mixture.store.files import DATA_START
 from mixture.store.manifest import DOCUMENTS, DOMAINS, DomainRecord, Manifest, content_digest
+from mixture.store.mapping import readable
 from mixture.store.tables import file_digest
 
 _CHUNK = 1 << 21  # tokens, or documents, that are looked at together
@@ -25,17 +26,22 @@ Progress = Callable[[int, int], None]
 
 
 def damage(folder: Path, manifest: Manifest, progress: Progress | None = None) -> Iterator[StoreError]:
-    """Everything that is wrong, in order of file. What can not be read at all is raised, not given."""
+    """Everything that is wrong, in order of file. What can not be read at all is raised, not given.
+
+    Where a table was changed, nothing is compared with what the tables say.
+    """
     check_ends(folder, manifest)
     meter = _Meter(progress, sum(file.bytes for file in manifest.files()))
+    documents: Documents | None = Documents(folder, manifest)
     for table in manifest.tables:
         try:
             check_digest(f"{folder}/{table.file}", table, file_digest(folder / table.file), None)
         except StoreError as error:
+            documents = None
             yield error
         meter.add(table.bytes)
-    documents = Documents(folder, manifest)
-    yield from _table_damage(folder, manifest, documents)
+    if documents is not None:
+        yield from _table_damage(folder, manifest, documents)
     with ThreadPoolExecutor(os.cpu_count()) as threads:  # hashing lets other threads run
         checks = [_DomainCheck(folder, manifest, number, documents, meter) for number in range(len(manifest.domains))]
         for errors in threads.map(_DomainCheck.errors, checks):
@@ -58,15 +64,22 @@ class _Meter:
 
 def _table_damage(folder: Path, manifest: Manifest, documents: Documents) -> Iterator[StoreError]:
     """Whether the tables say what store.json says."""
-    catalog = pq.read_table(folder / DOMAINS, columns=["domain", "tokens", "documents"]).to_pylist()
     said = [{"domain": d.name, "tokens": d.tokens, "documents": d.documents} for d in manifest.domains]
+    with readable(folder / DOMAINS):
+        catalog = pq.read_table(folder / DOMAINS, columns=["domain", "tokens", "documents"]).to_pylist()
     if catalog != said:
         yield _error(folder / DOMAINS, "does not list the domains that store.json does", "tables-differ", None)
     names = [domain.name for domain in manifest.domains]
-    with pq.ParquetFile(folder / DOCUMENTS) as file:
+    with readable(folder / DOCUMENTS), pq.ParquetFile(folder / DOCUMENTS) as file:
+        if file.metadata.num_rows != manifest.num_documents:
+            message = f"has {file.metadata.num_rows:,} documents, and store.json says {manifest.num_documents:,}"
+            yield _error(folder / DOCUMENTS, message, "tables-differ", None)
+            return
         first = 0
         for group in range(file.num_row_groups):
             table = file.read_row_group(group, columns=["domain", "first_token", "tokens"])
+            if not table.num_rows:
+                continue
             rows = np.arange(first, first + table.num_rows)
             first += table.num_rows
             domain, start, end = documents.places(rows)
@@ -78,9 +91,6 @@ def _table_damage(folder: Path, manifest: Manifest, documents: Documents) -> Ite
             if not same:
                 message = f"row group {group} and document_ends.arrow place documents differently"
                 yield _error(folder / DOCUMENTS, message, "tables-differ", names[int(domain[0])])
-        if first != manifest.num_documents:
-            message = f"has {first:,} documents, and store.json says {manifest.num_documents:,}"
-            yield _error(folder / DOCUMENTS, message, "tables-differ", None)
 
 
 def _error(path: Path, message: str, code: str, domain: str | None) -> StoreError:
@@ -90,7 +100,9 @@ def _error(path: Path, message: str, code: str, domain: str | None) -> StoreErro
 class _DomainCheck:
     """All checks of one domain, in one pass over its tokens."""
 
-    def __init__(self, folder: Path, manifest: Manifest, number: int, documents: Documents, meter: _Meter) -> None:
+    def __init__(
+        self, folder: Path, manifest: Manifest, number: int, documents: Documents | None, meter: _Meter
+    ) -> None:
         self._folder = folder
         self._manifest = manifest
         self._domain: DomainRecord = manifest.domains[number]
@@ -102,8 +114,8 @@ class _DomainCheck:
     def errors(self) -> list[StoreError]:
         domain = self._domain
         found: list[StoreError] = []
-        spans, tiled = self._spans()
-        if not tiled:
+        spans, tiled = self._spans(self._documents) if self._documents else ("", False)
+        if self._documents and not tiled:
             message = f"domain '{domain.name}': its documents do not follow each other to its end"
             found.append(_error(self._folder / DOCUMENTS, message, "documents-differ", domain.name))
         tokens = hashlib.sha256()
@@ -111,14 +123,14 @@ class _DomainCheck:
         for record in domain.files:
             path = self._folder / record.file
             digest = hashlib.sha256()
-            with path.open("rb") as file:
+            with readable(path), path.open("rb") as file:
                 digest.update(file.read(DATA_START))
                 for start in range(0, record.tokens, _CHUNK):
                     data = file.read(min(_CHUNK, record.tokens - start) * self._dtype.itemsize)
                     digest.update(data)
                     tokens.update(data)
-                    if tiled and not found:
-                        found += self._ids(path, first + start, np.frombuffer(data, self._dtype))
+                    if self._documents and tiled and not found:
+                        found += self._ids(self._documents, path, first + start, np.frombuffer(data, self._dtype))
                     self._meter.add(len(data))
                 digest.update(file.read())
             self._meter.add(record.bytes - record.tokens * self._dtype.itemsize)
@@ -128,40 +140,40 @@ class _DomainCheck:
             except StoreError as error:
                 found.append(error)
         content = content_digest(str(self._dtype), domain.tokens, tokens.hexdigest(), domain.documents, spans)
-        if content != domain.content and not found:
+        if self._documents and content != domain.content and not found:
             message = f"domain '{domain.name}' has the content {content}, and store.json says {domain.content}"
             found.append(_error(self._folder, message, "content-differs", domain.name))
         return found
 
-    def _spans(self) -> tuple[str, bool]:
+    def _spans(self, documents: Documents) -> tuple[str, bool]:
         """The digest of the documents' lengths, and whether they are above 0 and end where the domain does."""
         digest = hashlib.sha256()
         tiled, last = True, 0
-        for rows in self._documents.rows_of(self._number, _CHUNK):
-            _, start, end = self._documents.places(rows)
+        for rows in documents.rows_of(self._number, _CHUNK):
+            _, start, end = documents.places(rows)
             digest.update((end - start).astype("<i8").tobytes())
             tiled = tiled and bool((end > start).all())
             last = int(end[-1])
         return digest.hexdigest(), tiled and last == self._domain.tokens
 
-    def _ids(self, path: Path, first: int, tokens: np.ndarray) -> list[StoreError]:
+    def _ids(self, documents: Documents, path: Path, first: int, tokens: np.ndarray) -> list[StoreError]:
         """Ids outside of the vocabulary, and documents that do not end with end-of-document."""
         name, end_of_document = self._domain.name, self._manifest.end_of_document.token
         vocabulary = self._manifest.tokenizer.vocabulary
         wrong = np.flatnonzero(tokens >= vocabulary)
         if len(wrong):
             at = first + int(wrong[0])
-            document = self._documents.table(self._number, at, 1)["id"][0].as_py()
+            document = documents.table(self._number, at, 1)["id"][0].as_py()
             message = (
                 f"domain '{name}', document '{document}': token {at:,} is {tokens[wrong[0]]}, and the vocabulary has "
                 f"{vocabulary:,} ids"
             )
             return [_error(path, message, "id-outside-vocabulary", name)]
-        last = self._documents.last_tokens(self._number, first, len(tokens)) - first
+        last = documents.last_tokens(self._number, first, len(tokens)) - first
         wrong = np.flatnonzero(tokens[last] != end_of_document)
         if len(wrong):
             at = first + int(last[wrong[0]])
-            document = self._documents.table(self._number, at, 1)["id"][0].as_py()
+            document = documents.table(self._number, at, 1)["id"][0].as_py()
             message = f"domain '{name}', document '{document}': its last token, {at:,}, is not end-of-document"
             return [_error(path, message, "end-of-document-missing", name)]
         return []

@@ -1,9 +1,12 @@
 """A store that is not whole is refused, naming the file and what was compared."""
 
 import json
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from store.makers import MakeStore, bare_store, write_tokens
 
@@ -13,8 +16,10 @@ from mixture.plan import Lock, make_lock, make_plan
 from mixture.schedule import Domain
 from mixture.spec import load_spec
 from mixture.store import Store, Verify, disagreements, open_store, verify_store
+from mixture.store.checks import SMALL_BYTES
 from mixture.store.files import DATA_START
 from mixture.store.manifest import read_manifest
+from mixture.stream import open_stream
 
 
 @pytest.fixture
@@ -88,6 +93,61 @@ def test_tokens_changed_in_place_are_refused_by_the_full_check_and_by_name(store
     (error,) = verify_store(store.path)
     assert error.code == "digest-differs"
     assert error.facts["domain"] == "web"
+
+
+def changed(path: Path) -> Iterator[int]:
+    """Change one byte of a file after another, many in all parts of it; give its place."""
+    good = path.read_bytes()
+    for at in sorted({*range(0, len(good), len(good) // 50), *range(DATA_START, min(len(good), DATA_START + 45))}):
+        path.write_bytes(good[:at] + bytes([good[at] ^ 0xFF]) + good[at + 1 :])
+        yield at
+
+
+@pytest.mark.parametrize("small", [0, SMALL_BYTES])
+@pytest.mark.parametrize("name", ["documents.parquet", "documents_by_id.parquet", "document_ends.arrow"])
+def test_a_changed_byte_anywhere_in_a_table_is_told_and_never_breaks_what_reads(
+    store: Store, lock: Lock, name: str, small: int, monkeypatch: pytest.MonkeyPatch
+):
+    # With 0, no table is so small that it is compared when the store is opened: as in a large store.
+    monkeypatch.setattr("mixture.store.checks.SMALL_BYTES", small)
+    for at in changed(store.path / name):
+        try:
+            found = [error.code for error in verify_store(store.path)]
+        except StoreError as error:
+            found = [error.code]
+        assert set(found) & {"digest-differs", "file-damaged"}, at
+        with suppress(StoreError):  # any other error fails
+            assert len(list(open_stream(lock, store.path, documents=True, next_token=True))) == 3
+            read_all(open_store(store.path))
+            assert small == 0, at
+
+
+def read_all(store: Store) -> None:
+    store.read("web", 0, 100_000)
+    store.documents("web", 0, 8)
+    store.document("0")
+    store.spans(["web"], np.array([0]), np.array([0]), 4)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "tokens/00001-web-00000.arrow",
+        "tokens/00001-web-00001.arrow",
+        "document_ends.arrow",
+        "documents.parquet",
+        "documents_by_id.parquet",
+    ],
+)
+@pytest.mark.parametrize("lost", ["removed", "cut"])
+def test_a_file_that_is_lost_after_opening_is_named(store: Store, name: str, lost: str):
+    if lost == "removed":
+        (store.path / name).unlink()
+    else:
+        (store.path / name).write_bytes(b"")
+    with pytest.raises(StoreError, match=name) as caught:
+        read_all(store)
+    assert caught.value.code in {"removed": ["file-missing"], "cut": ["file-size", "store-unreadable"]}[lost]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,38 @@
+"""Reading the files of a store that is open: it was whole then, and may not be now."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pyarrow as pa
+
+from mixture.errors import Place, StoreError
+
+
+@contextmanager
+def readable(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Name a file in what the system or Arrow raise. Errors: StoreError `file-missing`, `store-unreadable`."""
+    place = Place(file=str(path))
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise StoreError("was removed after the store was opened", code="file-missing", place=place) from error
+    except (OSError, pa.ArrowException, KeyError, ValueError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise StoreError(f"can not be read: {reason}", code="store-unreadable", place=place) from error
+
+
+def map_file(path: str, size: int) -> mmap.mmap:
+    """The first `size` bytes of a file, mapped. Errors: StoreError, those of `readable` and `file-size`."""
+    with readable(path):
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            if os.fstat(descriptor).st_size < size:
+                # A map past the end of a file kills the process when it is read.
+                raise StoreError("was cut short after the store was opened", code="file-size", place=Place(file=path))
+            return mmap.mmap(descriptor, size, access=mmap.ACCESS_READ)
+        finally:
+            os.close(descriptor)
