@@ -12,7 +12,8 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from api import problems
 from api.limits import client_of
-from api.routes.runs import LARGEST, RunId, progress_shown
+from api.lists import LARGEST_NUMBER
+from api.routes.runs import RunId, progress_shown
 from api.routes.runs import router as runs
 from api.security import Reads
 from api.services import AppServices
@@ -43,12 +44,15 @@ async def events(
     run_id: Annotated[str, Depends(known_run)],
     services: AppServices,
     after: Annotated[
-        int, Query(ge=0, le=LARGEST, description="Begin behind this number of the log.", examples=[0])
+        int, Query(ge=0, le=LARGEST_NUMBER, description="Begin behind this number of the log.", examples=[0])
     ] = 0,
     last_event_id: Annotated[
         int | None,
         Header(
-            ge=0, le=LARGEST, description="Sent by a browser that connects again; goes before `after`.", examples=[1530]
+            ge=0,
+            le=LARGEST_NUMBER,
+            description="Sent by a browser that connects again; goes before `after`.",
+            examples=[1530],
         ),
     ] = None,
 ) -> AsyncIterator[ServerSentEvent]:

@@ -1,0 +1,123 @@
+"""What is said of runs over HTTP: the bodies that come in, and the models that are answered."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.config import JsonDict
+
+from api.bodies import RequestBody, VisibleText
+from api.lists import LARGEST_NUMBER
+from api.routes.mixtures import DIGEST
+from mixture.names import DIGEST_MARK
+
+RUN = "3f9c0a6be2d14c58"
+READ: JsonDict = {
+    "kind": "web",
+    "domains": 3,
+    "tokens": 6230000000,
+    "planned_tokens": 7800000000,
+    "weight": 0.388,
+    "planned_weight": 0.39,
+    "epochs": 0.99,
+    "planned_epochs": 1.25,
+}
+
+
+class NewRun(RequestBody):
+    """A run to register."""
+
+    mixture: str = Field(
+        max_length=300,
+        examples=["demo", f"demo{DIGEST_MARK}{DIGEST}"],
+        description="What the run trains on: a name, name@sha256:…, or the lock's digest alone, sha256:…",
+    )
+    name: VisibleText | None = Field(
+        None, min_length=1, max_length=200, examples=["ablation 7"], description="For people."
+    )
+
+
+class NewProgress(RequestBody):
+    """A report of a run."""
+
+    step: int = Field(strict=True, ge=0, le=LARGEST_NUMBER, examples=[15300], description="Steps that are done.")
+    loss: dict[str, Annotated[float, Field(strict=True)]] | None = Field(
+        None, examples=[{"web-high": 2.31, "code-python": 1.07}], description="Loss by domain; finite numbers."
+    )
+    key: VisibleText | None = Field(
+        None,
+        min_length=1,
+        max_length=200,
+        examples=["attempt-1"],
+        description="Makes sending again safe: a report with this key and step is added once.",
+    )
+
+
+class Progress(BaseModel):
+    """A line of a run's log."""
+
+    seq: int = Field(examples=[1530], description="Counts the reports of the run, from 1, without gaps.")
+    step: int = Field(examples=[15300], description="Steps that are done.")
+    loss: dict[str, float] | None = Field(examples=[{"web-high": 2.31, "code-python": 1.07}])
+    key: str | None = Field(examples=["attempt-1"])
+    at: datetime = Field(examples=["2026-03-01T12:00:00Z"], description="When the report came in, in UTC.")
+    by: str = Field(examples=["trainer"], description="Whose token it was.")
+
+
+class RunHead(BaseModel):
+    """A run in the list, with its last report."""
+
+    id: str = Field(examples=[RUN])
+    name: str | None = Field(examples=["ablation 7"])
+    mixture: str = Field(examples=[f"demo{DIGEST_MARK}{DIGEST}"], description="The mixture's address for good.")
+    digest: str = Field(examples=[DIGEST], description="Of the mixture's lock: SHA-256, lower-case hex.")
+    step: int = Field(examples=[15300], description="Steps that are done, by the last report; 0 before the first.")
+    last: Progress | None = Field(description="The last report; it holds, also where it goes back to an earlier step.")
+    registered: datetime = Field(examples=["2026-03-01T12:00:00Z"])
+    by: str = Field(examples=["trainer"])
+    url: str = Field(examples=[f"/v1/runs/{RUN}"])
+
+
+class NextBoundary(BaseModel):
+    """Where something changes next: the phase, its weights, the length of sequences, or the batch."""
+
+    step: int = Field(examples=[15259])
+    steps_left: int = Field(examples=[259])
+    phase: str | None = Field(examples=["midtraining"], description="The phase that begins there, if one does.")
+    sequence_length: int = Field(examples=[4096])
+    batch_sequences: int = Field(examples=[256])
+
+
+class Standing(BaseModel):
+    """Where in its mixture a run is."""
+
+    steps: int = Field(examples=[19073], description="Of the whole run.")
+    tokens: int = Field(examples=[16043212800], description="Read so far.")
+    planned_tokens: int = Field(examples=[19999490048])
+    phase: str | None = Field(examples=["midtraining"], description="Of the next step; null at the end.")
+    next_boundary: NextBoundary | None = Field(description="Null where the run goes on to its end as it is.")
+
+
+class Run(RunHead):
+    """A run, and where it is; `standing` is null where the service has its mixture no longer."""
+
+    standing: Standing | None
+    links: dict[str, str] = Field(examples=[{"composition": f"/v1/runs/{RUN}/composition"}])
+
+
+class ReadRow(BaseModel):
+    """A group of domains: the columns asked for, and what a run has read of it, against its plan."""
+
+    model_config = ConfigDict(extra="allow", json_schema_extra={"example": READ})
+
+    domains: int = Field(examples=[1])
+    tokens: int = Field(examples=[6230000000])
+    planned_tokens: int = Field(examples=[7800000000])
+    weight: float | None = Field(
+        examples=[0.388], description="Share of all tokens read so far, whatever `where` says."
+    )
+    planned_weight: float | None = Field(examples=[0.39])
+    epochs: float | None = Field(examples=[0.99], description="Tokens read ÷ tokens of the group.")
+    planned_epochs: float | None = Field(examples=[1.25])
