@@ -18,11 +18,21 @@ def decimal(x: Fraction, *, digits: int = 12) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+LONGEST_RATIO = 2048
+"""Bits of an exact ratio's numerator or denominator: some 616 digits, which every Python writes out, however it is set.
+
+Chains of phases that replay each other have longer ones.
+"""
+
+
 def json_value(value: object) -> object:
-    """A figure or name as JSON has it; an exact fraction as ``{"decimal": "9.99", "ratio": "999/100"}``."""
+    """A figure or name as JSON has it; an exact fraction as ``{"decimal": "9.99", "ratio": "999/100"}``.
+
+    The ratio is null where it is longer than anyone could read; a lock then has the integers that decide.
+    """
     match value:
         case Fraction():
-            return {"decimal": decimal(value), "ratio": f"{value.numerator}/{value.denominator}"}
+            return {"decimal": decimal(value), "ratio": _ratio(value)}
         case Mapping():
             return {str(name): json_value(held) for name, held in value.items()}
         case list() | tuple():
@@ -30,3 +40,9 @@ def json_value(value: object) -> object:
         case bool() | int() | str() | None:
             return value
     raise TypeError(f"a fact can not be a {type(value).__name__}")
+
+
+def _ratio(x: Fraction) -> str | None:
+    if max(x.numerator.bit_length(), x.denominator.bit_length()) > LONGEST_RATIO:
+        return None
+    return f"{x.numerator}/{x.denominator}"
