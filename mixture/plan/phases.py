@@ -15,9 +15,11 @@ from mixture.units import Unit, format_count
 MIX_SEQUENCES = 4096
 """A step with fewer sequences can not have the shares; by default enough steps for these are mixed together."""
 
+MOST_DEALT = 1 << 20
+"""Sequences of a step: they are laid out in memory at once, at some 100 bytes each."""
 
-MOST_DEALT = 1 << 22
-"""Sequences of a step, or of steps mixed together: they are laid out in memory at once, at some 100 bytes each."""
+MOST_MIXED = 1 << 18
+"""Sequences of steps mixed together: also of a group that a phase of one step ends inside, for it is made whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +72,9 @@ def lay_out(spec: Spec) -> tuple[PhaseSteps, ...]:
     """The phases of a spec in steps.
 
     Raises SpecError where they are out of order, empty, or do not make up the budget (`phase-order`, `phase-empty`,
-    `phases-miss-budget`), where a batch is not whole sequences (`batch-not-whole`) or too large to lay out
-    (`batch-too-large`), and where the run has more than 2**49 sequences (`run-too-long`) or no step (`run-too-short`).
+    `phases-miss-budget`), where a batch is not whole sequences (`batch-not-whole`), where it or what is mixed is too
+    large to lay out (`batch-too-large`, `mix-too-large`), and where the run has more than 2**49 sequences
+    (`run-too-long`) or no step (`run-too-short`).
     """
     phases: list[PhaseSteps] = []
     first_step = 0
@@ -241,18 +244,30 @@ def _check_filled(spec: Spec, index: int, end: _Mark, whole: _Mark) -> None:
 
 
 def _check_dealt(spec: Spec, phase: PhaseSteps) -> None:
-    dealt = phase.batch_sequences * phase.mix_steps
-    if dealt <= MOST_DEALT:
-        return
-    mixed = f" over {format_count(phase.mix_steps)} steps" if phase.mix_steps > 1 else ""
-    raise SpecError(
-        f"phase {phase.name!r} mixes {format_count(dealt)} sequences{mixed}: at most {format_count(MOST_DEALT)} can be",
-        code="batch-too-large",
-        place=spec.place(f"phases[{phase.index}].mix") if mixed else batch_place(spec, phase.index),
-        phase=phase.name,
-        sequences=dealt,
-        most=MOST_DEALT,
-    )
+    batch = phase.batch_sequences
+    if batch > MOST_DEALT:
+        raise SpecError(
+            f"a step of phase {phase.name!r} has {format_count(batch)} sequences",
+            code="batch-too-large",
+            place=batch_place(spec, phase.index),
+            hint=f"at most {format_count(MOST_DEALT)} can be laid out at once",
+            phase=phase.name,
+            sequences=batch,
+            most=MOST_DEALT,
+        )
+    mixed, most = batch * phase.mix_steps, max(1, MOST_MIXED // batch)
+    if phase.mix_steps > 1 and mixed > MOST_MIXED:
+        raise SpecError(
+            f"phase {phase.name!r} mixes {format_count(phase.mix_steps)} steps, {format_count(mixed)} sequences:"
+            f" at most {format_count(MOST_MIXED)} can be mixed",
+            code="mix-too-large",
+            place=spec.place(f"phases[{phase.index}].mix"),
+            hint=f"with this batch, up to {format_count(most)} step{'s' if most > 1 else ''};"
+            f" left out, it is enough steps for {format_count(MIX_SEQUENCES)} sequences",
+            phase=phase.name,
+            sequences=mixed,
+            most=MOST_MIXED,
+        )
 
 
 def _length(spec: Spec, phase: Phase) -> int:

@@ -281,10 +281,21 @@ def test_lengths_that_share_no_block_of_a_size_to_read_are_refused(write_spec):
 
 
 @pytest.mark.parametrize(
-    ("more", "path"),
-    [("batch: 5000000 sequences, ", "phases[0].batch"), ("mix: 1000000 steps, ", "phases[0].mix")],
+    ("more", "code", "key", "hint"),
+    [
+        ("batch: 1048577 sequences, ", "batch-too-large", "batch", "at most 1,048,576"),
+        ("batch: 6 sequences, mix: 43691 steps, ", "mix-too-large", "mix", "up to 43,690 steps"),
+        ("batch: 262145 sequences, mix: 2, ", "mix-too-large", "mix", "up to 1 step;"),
+        ("batch: 4 sequences, mix: 1048576, ", "mix-too-large", "mix", "up to 65,536 steps"),
+    ],
 )
-def test_more_sequences_than_can_be_laid_out_at_once_are_refused(write_spec, more, path):
+def test_more_sequences_than_can_be_laid_out_at_once_are_refused(write_spec, more, code, key, hint):
     with pytest.raises(SpecError) as caught:
-        make_plan(write_spec(phase("all", "", more)))
-    assert (caught.value.code, caught.value.place.path) == ("batch-too-large", path)
+        make_plan(write_spec(phase("all", "", more), budget="20 steps"))
+    assert (caught.value.code, caught.value.place.path) == (code, f"phases[0].{key}")
+    assert hint in caught.value.hint
+
+
+@pytest.mark.parametrize("more", ["batch: 1048576 sequences, ", "batch: 4 sequences, mix: 65536, "])
+def test_as_many_sequences_as_can_be_laid_out_are_planned(write_spec, more):
+    assert make_plan(write_spec(phase("all", "", more), budget="2 steps")).steps == 2
