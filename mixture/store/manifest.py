@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from mixture.errors import Place, StoreError
 from mixture.json_text import by_line, digest
@@ -32,6 +34,13 @@ _Count = Annotated[int, Field(ge=0, lt=2**63)]
 _Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
+def _inside(file: str) -> str:
+    """A path that can not lead out of the folder."""
+    if "\0" in file or any(part in ("", ".", "..") for part in file.split("/")):
+        raise ValueError(f"{file!r} is not the path of a file inside the store")
+    return file
+
+
 class _Model(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -39,7 +48,7 @@ class _Model(BaseModel):
 class FileRecord(_Model):
     """A file of the store: its path inside the folder, its size, the SHA-256 of all of it."""
 
-    file: str
+    file: Annotated[str, AfterValidator(_inside)]
     bytes: _Count
     sha256: _Digest
 
@@ -156,6 +165,8 @@ def read_manifest(folder: Path) -> Manifest:
         )
     try:
         found = digest(fields)
+    except RecursionError as error:
+        raise StoreError("is not a store's description", code="store-damaged", place=place) from error
     except UnicodeEncodeError as error:
         raise StoreError("holds half a character of UTF-16", code="store-damaged", place=place) from error
     if own != found:
@@ -176,20 +187,39 @@ def read_manifest(folder: Path) -> Manifest:
         raise StoreError(
             f"says the store's digest is {said}, and it is {manifest.digest}", code="store-damaged", place=place
         )
-    for domain in manifest.domains:
-        _check_sums(domain, manifest.file_tokens, place)
+    for wrong in _contradictions(manifest):
+        raise StoreError(wrong, code="store-damaged", place=place)
     return manifest
 
 
-def _check_sums(domain: DomainRecord, file_tokens: int, place: Place) -> None:
-    total = sum(file.tokens for file in domain.files)
-    if total != domain.tokens or any(file.tokens != file_tokens for file in domain.files[:-1]):
-        raise StoreError(
-            f"domain '{domain.name}' has {domain.tokens:,} tokens, and its files hold {total:,}",
-            code="store-damaged",
-            place=place,
-            domain=domain.name,
-        )
+def _contradictions(manifest: Manifest) -> Iterator[str]:
+    """What can not be true of any store, so that no reader need ask again."""
+    tables = [table.file for table in manifest.tables]
+    missing = {DOMAINS, DOCUMENTS, DOCUMENTS_BY_ID, DOCUMENT_ENDS} - set(tables)
+    if missing:
+        yield f"tables: {', '.join(sorted(missing))} is not among them"
+    files = Counter(file.file for file in manifest.files())
+    yield from (f"the file {file!r} is listed {count} times" for file, count in files.items() if count > 1)
+    names = [domain.name for domain in manifest.domains]
+    for before, name in pairwise(names):
+        if before >= name:
+            yield f"domain {name!r} stands behind {before!r}: domains are in order of name, each once"
+    for domain in manifest.domains:
+        total = sum(file.tokens for file in domain.files)
+        if total != domain.tokens:
+            yield f"domain '{domain.name}' has {domain.tokens:,} tokens, and its files hold {total:,}"
+        *full, last = [file.tokens for file in domain.files] or [0]
+        if last > manifest.file_tokens or any(tokens != manifest.file_tokens for tokens in full):
+            yield f"domain '{domain.name}' is not cut into files of {manifest.file_tokens:,} tokens"
+        if not (domain.tokens > 0) <= domain.documents <= domain.tokens:
+            yield f"domain '{domain.name}' has {domain.tokens:,} tokens in {domain.documents:,} documents"
+    if sum(domain.tokens for domain in manifest.domains) >= 2**63:
+        yield "has 2^63 tokens or more"
+    vocabulary, token = manifest.tokenizer.vocabulary, manifest.end_of_document.token
+    if token >= vocabulary:
+        yield f"end of document is {token:,}, and the vocabulary has {vocabulary:,} ids"
+    if vocabulary - 1 > np.iinfo(manifest.dtype).max:
+        yield f"a vocabulary of {vocabulary:,} ids does not go into {manifest.dtype}"
 
 
 def _no_store(folder: Path) -> StoreError:
