@@ -8,7 +8,7 @@ from typing import Annotated, Any, Never
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from mixture.errors import LockError, Place, ScheduleError
-from mixture.names import odd_character
+from mixture.names import is_held_out, odd_character
 from mixture.plan.lock import Accepted, Checked, Lock, LockPhase
 from mixture.schedule import Batch, Domain, Schedule, ScheduleData, Segment
 from mixture.units import quote
@@ -18,6 +18,12 @@ def _visible(name: str) -> str:
     odd = odd_character(name)
     if odd is not None:
         raise ValueError(f"the character {quote(odd)} is not one that a name may have")
+    return name
+
+
+def _to_train_on(name: str) -> str:
+    if is_held_out(name):
+        raise ValueError(f"{quote(name)} is reserved for text that is held out: a run never draws from it")
     return name
 
 
@@ -52,7 +58,7 @@ class _Segment(_Model):
 
 
 class _Domain(_Model):
-    name: _Name
+    name: Annotated[_Name, AfterValidator(_to_train_on)]
     tokens: _Count
     pool_tokens: _Positive | None = None
     content: str | None = None

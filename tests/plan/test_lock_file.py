@@ -231,6 +231,19 @@ def test_half_a_character_is_refused_wherever_it_stands(path, old, new, code):
     assert refused(path).code == code
 
 
+@pytest.mark.parametrize("name", ["web@validation", "web@sha256:0123"])
+def test_a_lock_that_would_draw_from_held_out_text_is_refused_whoever_made_it(path, name):
+    def change(value):
+        value["domains"][1]["name"] = name
+        for row in value["check"]:
+            row["domain"] = row["domain"].replace("web", name)
+
+    rewrite(path, change)
+    error = refused(path)
+    assert (error.code, error.place.path) == ("lock-field", "domains[1].name")
+    assert "held out" in error.message
+
+
 def test_missing_files_and_folders_are_refused(tmp_path):
     assert refused(tmp_path / "none.json").code == "lock-missing"
     assert refused(tmp_path).code == "lock-unreadable"
