@@ -12,10 +12,6 @@ import pytest
 from api.repository import Bundle, Repository
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "needs_postgres: PostgreSQL's programs are needed")
-
-
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Path]:
     """The socket of a PostgreSQL server."""
