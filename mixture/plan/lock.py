@@ -147,12 +147,21 @@ def self_check(lock: Lock, *, place: Place | None = None) -> None:
     found = _look_up(lock.schedule())
     if found == lock.check:
         return
-    kept, here = next(
-        ((a, b) for a, b in zip(lock.check, found, strict=False) if a != b), (lock.check[-1:], found[-1:])
-    )
+    if len(found) != len(lock.check):
+        message = f"the lock keeps {len(lock.check)} positions, a lock of this run keeps {len(found)}"
+        raise LockError(message, code="lock-self-check", place=place, kept=lock.check, found=found)
+    kept, here = next((a, b) for a, b in zip(lock.check, found, strict=True) if a != b)
     raise LockError(
-        f"the lock keeps {kept}, its schedule gives {here}", code="lock-self-check", place=place, kept=kept, found=here
+        f"the lock keeps {_row(kept)}, its schedule gives {_row(here)}",
+        code="lock-self-check",
+        place=place,
+        kept=kept,
+        found=here,
     )
+
+
+def _row(row: Checked) -> str:
+    return f"draw {row.draw} of {row.domain!r}, its sequence {row.sequence}, at position {row.position}"
 
 
 def _look_up(schedule: Schedule) -> tuple[Checked, ...]:

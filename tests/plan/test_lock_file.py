@@ -215,10 +215,7 @@ def test_a_lock_with_a_right_digest_that_is_not_canonical_or_not_its_own_order_i
     assert refused(path).code == code
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "code"),
-    [
-        ('"name": "web"', '"name": "\\ud800"', "lock-field"),
+@@@, '"name": "\\ud800"', "lock-field"),
         (f'"content": "{"a" * 64}"', '"content": "\\udfff"', "lock-not-json"),
         ('"facts": {', '"facts": {"\\ud800": 1, ', "lock-not-json"),
         ('"facts": {', '"facts": {"note": "\\ud800", ', "lock-not-json"),
@@ -242,6 +239,25 @@ def test_a_lock_that_would_draw_from_held_out_text_is_refused_whoever_made_it(pa
     error = refused(path)
     assert (error.code, error.place.path) == ("lock-field", "domains[1].name")
     assert "held out" in error.message
+
+
+@pytest.mark.parametrize(
+    ("change", "number"),
+    [(lambda rows: rows[:3], 3), (lambda rows: [], 0), (lambda rows: [*rows, rows[-1]], 9)],
+)
+def test_a_lock_that_keeps_another_number_of_positions_is_told_the_numbers(path, change, number):
+    rewrite(path, lambda value: value.update(check=change(value["check"])))
+    error = refused(path)
+    assert error.code == "lock-self-check"
+    assert error.message == f"the lock keeps {number} positions, a lock of this run keeps 8"
+
+
+def test_a_lock_whose_schedule_gives_another_row_is_told_both_rows(path, lock):
+    kept = lock.check[3]
+    rewrite(path, lambda value: value["check"][3].update(sequence=kept.sequence + 1))
+    rows = [f"sequence {number}, at position {kept.position}" for number in (kept.sequence + 1, kept.sequence)]
+    message = refused(path).message
+    assert message.index(rows[0]) < message.index(rows[1])
 
 
 def test_missing_files_and_folders_are_refused(tmp_path):
