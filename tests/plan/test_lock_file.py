@@ -215,7 +215,10 @@ def test_a_lock_with_a_right_digest_that_is_not_canonical_or_not_its_own_order_i
     assert refused(path).code == code
 
 
-@@@, '"name": "\\ud800"', "lock-field"),
+@pytest.mark.parametrize(
+    ("old", "new", "code"),
+    [
+        ('"name": "web"', '"name": "\\ud800"', "lock-field"),
         (f'"content": "{"a" * 64}"', '"content": "\\udfff"', "lock-not-json"),
         ('"facts": {', '"facts": {"\\ud800": 1, ', "lock-not-json"),
         ('"facts": {', '"facts": {"note": "\\ud800", ', "lock-not-json"),
