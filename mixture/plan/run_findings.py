@@ -14,20 +14,24 @@ from mixture.units import Unit, format_count
 
 
 def budget_mismatch(spec: Spec, phases: Sequence[PhaseSteps]) -> Iterator[Finding]:
-    """A budget in steps and in tokens that disagree by a step or more. Steps decide."""
+    """A budget in steps and in tokens that disagree: an error from a step on, less is a note. Steps decide."""
     steps, asked = spec.budget.steps, spec.budget.tokens
     if steps is None or asked is None:
         return
     planned = sum(phase.tokens for phase in phases)
     difference = planned - asked
-    if abs(difference) < phases[-1].batch_tokens:
+    if not difference:
         return
+    is_rounding = abs(difference) < phases[-1].batch_tokens
     yield Finding(
-        FindingCode.BUDGET_MISMATCH,
+        FindingCode.BOUNDARY_ROUNDED if is_rounding else FindingCode.BUDGET_MISMATCH,
         f"{format_count(steps)} steps read {format_count(planned)} tokens, the budget says {format_count(asked)}:"
-        f" {format_count(abs(difference))} {'fewer' if difference < 0 else 'more'}",
+        f" {format_count(abs(difference))} {'fewer' if difference < 0 else 'more'}"
+        f"{', less than a step' if is_rounding else ''}",
         spec.place("budget.tokens"),
-        f"write one of them, or name budget-mismatch in `accept`: then the {format_count(steps)} steps stand",
+        None
+        if is_rounding
+        else f"write one of them, or name budget-mismatch in `accept`: then the {format_count(steps)} steps stand",
         {"steps": steps, "tokens_planned": planned, "tokens_asked": asked, "difference": difference},
     )
 

@@ -221,6 +221,21 @@ def test_a_budget_mismatch_is_a_step_or_more(write_spec, tokens, mismatches):
     assert len(found(make_plan(spec), FindingCode.BUDGET_MISMATCH)) == mismatches
 
 
+@pytest.mark.parametrize(("tokens", "difference"), [(12_927, "127 fewer"), (12_673, "127 more"), (12_801, "1 fewer")])
+def test_a_budget_that_differs_by_less_than_a_step_is_a_note_with_both_figures(write_spec, tokens, difference):
+    plan = make_plan(write_spec(phase("all"), budget=f"{{steps: 100, tokens: {tokens}}}"))
+    (note,) = found(plan, FindingCode.BOUNDARY_ROUNDED)
+    assert note.message == f"100 steps read 12,800 tokens, the budget says {tokens:,}: {difference}, less than a step"
+    assert (note.facts["tokens_planned"], note.facts["tokens_asked"]) == (12_800, tokens)
+    assert note.place.path == "budget.tokens"
+    assert not plan.refusals
+
+
+def test_a_budget_whose_steps_and_tokens_agree_needs_no_note(write_spec):
+    plan = make_plan(write_spec(phase("all"), budget="{steps: 100, tokens: 12800}"))
+    assert [finding.code for finding in plan.findings] == [FindingCode.LONGEST_CONTEXT]
+
+
 def test_a_batch_that_the_ranks_can_not_share_is_refused_with_sizes_near_it(write_spec):
     spec = write_spec(phase("all"), batch="6 sequences")
     (finding,) = make_plan(spec, world_size=4).refusals
