@@ -108,7 +108,7 @@ def validated(value: dict[str, Any], path: Path) -> LockFields:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).removeprefix(".")
-        refuse(path, f"{key}: {first['msg']}", code="lock-field", key=key)
+        refuse(path, f"{key}: {first['msg'].removeprefix('Value error, ')}", code="lock-field", key=key)
 
 
 def lock_of(file: LockFields, path: Path) -> Lock:

@@ -59,9 +59,9 @@ def write_lock(lock: Lock, path: str | os.PathLike[str]) -> None:
     try:
         with whole_file(path) as beside:
             beside.write_text(lock_text(lock), encoding="utf-8", newline="\n")
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: a path without a name, or one that no system takes
         raise LockError(
-            f"the lock can not be written: {error.strerror}", code="lock-not-written", place=Place(file=str(path))
+            f"the lock can not be written: {_reason(error)}", code="lock-not-written", place=Place(file=str(path))
         ) from error
 
 
@@ -78,11 +78,15 @@ def _read(path: Path) -> bytes:
             data = file.read(LARGEST_FILE + 1)
     except FileNotFoundError:
         refuse(path, "there is no such lock file", code="lock-missing", hint="`mixture lock SPEC` makes one")
-    except OSError as error:
-        refuse(path, f"the lock can not be read: {error.strerror}", code="lock-unreadable")
+    except (OSError, ValueError) as error:
+        refuse(path, f"the lock can not be read: {_reason(error)}", code="lock-unreadable")
     if len(data) > LARGEST_FILE:
         refuse(path, f"the file has more than {LARGEST_FILE:,} bytes: it is no lock", code="lock-too-large")
     return data
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 def _parse(data: bytes, path: Path) -> object:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import os
+from pathlib import Path
 
 import pytest
 
@@ -89,7 +90,7 @@ def test_writing_over_a_lock_leaves_one_whole_file(path, lock):
 
 def test_a_lock_that_can_not_be_written_leaves_what_was_there(lock, tmp_path):
     (tmp_path / "folder.json").mkdir()
-    for target in (tmp_path / "folder.json", tmp_path / "missing" / "lock.json"):
+    for target in (tmp_path / "folder.json", tmp_path / "missing" / "lock.json", "/", ".", "", "a\0b", "x" * 300):
         with pytest.raises(LockError) as caught:
             write_lock(lock, target)
         assert caught.value.code == "lock-not-written"
@@ -265,7 +266,8 @@ def test_a_lock_whose_schedule_gives_another_row_is_told_both_rows(path, lock):
 
 def test_missing_files_and_folders_are_refused(tmp_path):
     assert refused(tmp_path / "none.json").code == "lock-missing"
-    assert refused(tmp_path).code == "lock-unreadable"
+    for path in (tmp_path, tmp_path / "a\0b", Path("/"), Path(), tmp_path / ("x" * 300)):
+        assert refused(path).code == "lock-unreadable"
 
 
 def test_a_file_too_large_to_be_a_lock_is_refused(tmp_path):
