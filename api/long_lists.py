@@ -7,10 +7,13 @@ chunks: one of them is in memory, however slow the client is.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
+import anyio
+import anyio.to_thread
 import pyarrow as pa
+from anyio.lowlevel import RunVar
 from fastapi import Request
 from pydantic import BaseModel
 from pydantic_core import to_json
@@ -23,6 +26,14 @@ from api.limits import StreamPlaces, client_of
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
+
+
+MAKERS = 2
+"""Pieces of long tables that are made at a time. Each takes some 25 MB while it is made."""
+JSON_ROWS = 1 << 12
+"""Rows of a piece of JSON: while it is written, the interpreter is not let go (2 ms)."""
+
+_limiter: RunVar[anyio.CapacityLimiter] = RunVar("makers of long tables")
 
 
 class Listed(BaseModel):
@@ -74,7 +85,7 @@ class _Sent(StreamingResponse):
     def __init__(
         self, pieces: Iterator[bytes], places: StreamPlaces, *, headers: dict[str, str], media_type: str
     ) -> None:
-        super().__init__(pieces, headers=headers, media_type=media_type)
+        super().__init__(_made_in_turn(pieces), headers=headers, media_type=media_type)
         self._places = places
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -82,13 +93,30 @@ class _Sent(StreamingResponse):
             await super().__call__(scope, receive, send)
 
 
+async def _made_in_turn(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
+    while (piece := await anyio.to_thread.run_sync(next, pieces, None, limiter=_makers())) is not None:
+        yield piece
+
+
+def _makers() -> anyio.CapacityLimiter:
+    """Of this event loop."""
+    try:
+        return _limiter.get()
+    except LookupError:
+        made = anyio.CapacityLimiter(MAKERS)
+        _limiter.set(made)
+        return made
+
+
 def _pieces(form: Format, schema: pa.Schema, chunks: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
-    """The table as bytes: a piece for each chunk, and what stands before and behind them."""
+    """The table as bytes: a piece for each chunk, more in JSON, with what stands before and behind them."""
     sink = _Sink()
     writer = _writer(form, sink, schema)
     for chunk in chunks:
-        writer.write_batch(chunk)
-        yield sink.taken()
+        size = JSON_ROWS if form is Format.JSON else max(1, chunk.num_rows)
+        for start in range(0, chunk.num_rows, size):
+            writer.write_batch(chunk.slice(start, size))
+            yield sink.taken()
     writer.close()
     yield sink.taken()
 
@@ -146,8 +174,8 @@ class _JsonWriter:
 
     def write_batch(self, batch: pa.RecordBatch) -> None:
         names = batch.schema.names
-        cells = zip(*(_plain(column).to_pylist() for column in batch.columns), strict=True)
-        rows = [dict(zip(names, row, strict=True)) for row in cells]
+        columns = (_plain(column).to_pylist() for column in batch.columns)
+        rows = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
         if rows:
             self._sink.write(self._between + to_json(rows, inf_nan_mode="null")[1:-1])
             self._between = b","
