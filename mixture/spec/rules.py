@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 
-from mixture.spec.amounts import Amount, settle
+from mixture.errors import UnitError
+from mixture.spec.amounts import SUM_TOLERANCE, Amount, settle
 from mixture.spec.errors import Gatherer, refuse
 from mixture.spec.fields import read_fields, unique_entries
 from mixture.spec.models import GroupRule, Rule, ShareMap, TableColumn, TokenMap
 from mixture.spec.nodes import Mapping, Node, Scalar, Sequence
 from mixture.spec.values import read_domain, read_number, read_path, read_text, read_word
-from mixture.units import Quantity, Unit, parse_weight, whole_number
+from mixture.units import Quantity, Unit, parse_weight, quote, whole_number
 
 _NUMBER_LIKE = re.compile(r"[-+]?\.?([0-9][0-9_.eE+-]*[KMBT%]?( tokens?)?|nan|inf)", re.IGNORECASE)
+
+_OTHER_RULES = ("temperature", "unimax")
 
 
 def read_rule(node: Node) -> GroupRule:
@@ -28,7 +31,24 @@ def read_rule(node: Node) -> GroupRule:
         refuse(
             node.place, message, code="group-not-in-list", hint="groups are a list: [{where: …, share: …, within: …}]"
         )
+    if _is_other_rule(node):
+        hint = f"right here: {', '.join(Rule)}, a map of domains, a table's column; in a phase also groups"
+        refuse(node.place, f"{quote(node.entries[0][0].text)} is not a rule", code="unknown-rule", hint=hint)
     return _read_column(node) if _is_table(node) else _read_map(node)
+
+
+def _is_other_rule(node: Mapping) -> bool:
+    """Whether a mapping is of one key that others know as a rule. A domain may be called so: it then has all."""
+    if len(node.entries) != 1 or node.entries[0][0].text not in _OTHER_RULES:
+        return False
+    value = node.entries[0][1]
+    if not isinstance(value, Scalar):
+        return True
+    try:
+        weight = parse_weight(value.text)
+    except UnitError:
+        return False
+    return weight.unit is Unit.PERCENT and abs(weight.value - 1) > SUM_TOLERANCE
 
 
 def _is_group(node: Mapping) -> bool:

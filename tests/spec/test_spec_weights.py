@@ -111,6 +111,29 @@ def test_wrong_weights_are_refused_with_path_and_value(read_phase, weights, code
     assert found in str(first)
 
 
+@pytest.mark.parametrize(
+    ("weights", "path"),
+    [
+        ("{temperature: 0.7}", ""),
+        ("{temperature: 2}", ""),
+        ("{unimax: {max_epochs: 4}}", ""),
+        ("[{where: x, share: 1, within: {temperature: 70%}}]", "[0].within"),
+    ],
+)
+def test_a_rule_that_there_is_not_is_called_that_and_not_a_domain(read_phase, weights, path):
+    with pytest.raises(SpecFileError, match="is not a rule") as caught:
+        read_phase(f"weights: {weights}")
+    assert "right here: proportional, uniform, a map" in caught.value.errors[0].hint
+    assert [(e.code, e.place.path) for e in caught.value.errors] == [("unknown-rule", f"phases[0].weights{path}")]
+
+
+@pytest.mark.parametrize("weight", ["1", "100%", "0.9999999999", "4T"])
+def test_a_domain_may_be_called_as_a_rule_elsewhere(read_phase, weight):
+    weights = read_phase(f"weights: {{temperature: {weight}}}").weights
+    assert list(weights.tokens if isinstance(weights, TokenMap) else weights.shares) == ["temperature"]
+    assert read_phase("weights: {temperature: 0.7, unimax: 0.3}").weights.shares["temperature"] == Fraction(7, 10)
+
+
 def test_a_domain_listed_twice_is_refused_with_both_lines(read_phase):
     with pytest.raises(SpecFileError, match="on line 9 and on line 11") as caught:
         read_phase("weights:\n  web: 0.5\n  code: 0.3\n  'web': 0.2")
