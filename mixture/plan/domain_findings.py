@@ -192,7 +192,7 @@ class DomainsOfRun:
             if zero:
                 yield Finding(
                     FindingCode.ZERO_WEIGHT,
-                    f"phase {phase.name!r} lists {self._named(zero)} with weight 0: never drawn in it",
+                    f"phase {phase.name!r} gives {self._named(zero)} no weight: never drawn in it",
                     self.spec.place(own.paths[zero[0]]),
                     None,
                     {"phase": phase.name, "domains": self._names(zero)},

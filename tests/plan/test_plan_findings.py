@@ -72,6 +72,13 @@ def test_an_empty_domain_with_weight_zero_is_fine_and_listed(write_spec):
     assert plan.domains[1].epochs is None
 
 
+def test_a_domain_that_a_groups_map_leaves_out_is_not_said_to_be_listed(write_spec):
+    group = "{where: tokens > 0, share: 1, within: {A: 1}}"
+    (note,) = found(make_plan(write_spec(f"{{phase: p, weights: [{group}]}}", catalog=SMALL)), FindingCode.ZERO_WEIGHT)
+    assert note.message == "phase 'p' gives domain 'B' no weight: never drawn in it"
+    assert note.place.path == "phases[0].weights[0].within"
+
+
 def test_a_domain_without_one_whole_sequence_is_refused_by_name_in_the_phase_that_is_too_long(write_spec):
     spec = write_spec(
         "{phase: short, share: 50%, weights: uniform}",
