@@ -44,7 +44,7 @@ AT_PHASES = "phases"
 _groupings = Groupings()
 """Of all mixtures; what is kept follows from their digests."""
 
-Step = Annotated[int | None, Query(ge=0, examples=[108000])]
+Step = Annotated[int | None, Query(ge=0, examples=[15300])]
 
 
 class CompositionRow(BaseModel):
@@ -84,14 +84,14 @@ def planned(
         Query(
             max_length=1000,
             description="Columns of the catalog to sum by, between commas; default: by domain; empty: one sum.",
-            examples=["cluster,quality"],
+            examples=["kind,quality"],
         ),
     ] = None,
     where: Where = None,
     step: Step = None,
     first_step: Step = None,
-    last_step: Annotated[int | None, Query(ge=0, description="Counted in.", examples=[207999])] = None,
-    phase: Annotated[str | None, Query(max_length=1000, examples=["main"])] = None,
+    last_step: Annotated[int | None, Query(ge=0, description="Counted in.", examples=[15500])] = None,
+    phase: Annotated[str | None, Query(max_length=1000, examples=["midtraining"])] = None,
     points: Annotated[
         str | None,
         Query(

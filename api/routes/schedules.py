@@ -35,7 +35,7 @@ Steps = Annotated[
         min_length=1,
         max_length=MOST_STEPS,
         description="Steps, from 0; one past the last is the end of the run.",
-        examples=[[0, 108000]],
+        examples=[[0, 15300]],
     ),
 ]
 
@@ -100,7 +100,7 @@ def positions(
     ] = None,
     at: Annotated[
         list[int] | None,
-        Query(max_length=MOST_AT, description="These positions, in this order.", examples=[[0, 17, 4000000000]]),
+        Query(max_length=MOST_AT, description="These positions, in this order.", examples=[[0, 17, 4000000]]),
     ] = None,
 ) -> Response:
     """Which sequence of which domain stands at positions of the run: a range, or any (`at=0&at=17`).
@@ -159,7 +159,7 @@ def counts(asked: AskedMixture, request: Request, steps: Steps) -> Response:
 def find(
     asked: AskedMixture,
     request: Request,
-    domain: Annotated[str, Query(max_length=1000, examples=["c12q3"])],
+    domain: Annotated[str, Query(max_length=1000, examples=["web-high"])],
     token: Annotated[int, Query(ge=0, description="An offset in the domain's tokens.", examples=[5000000])],
 ) -> Response:
     """Every position whose sequence holds a token, in order; none where its turn does not come in this run."""

@@ -28,7 +28,7 @@ router = APIRouter(prefix="/v1/mixtures", tags=["schedules"], dependencies=[Read
 MOST_DOCUMENTS = 10_000
 """A page ends behind the sequence with which it has so many documents."""
 
-StepNumber = Annotated[int, Path(ge=0, description="Counts from 0.", examples=[108000])]
+StepNumber = Annotated[int, Path(ge=0, description="Counts from 0.", examples=[15300])]
 SlotsQuery = Annotated[PageAsked, Depends(page_query(limit=20, most=200))]
 
 
