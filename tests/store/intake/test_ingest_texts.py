@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -120,6 +122,7 @@ def broken_files() -> dict[str, tuple[str, bytes]]:
         "zero-byte parquet": ("a.parquet", b""),
         "no parquet": ("a.parquet", b"hello" * 100),
         "cut parquet": ("a.parquet", b"PAR1" + bytes(500)),
+        "zero-byte lines": ("a.jsonl", b""),
         "zero-byte gz": ("a.jsonl.gz", b""),
         "cut gz": ("a.jsonl.gz", gzip.compress(lines)[:-9]),
         "cut zst": ("a.jsonl.zst", ZSTD.compress(lines, asbytes=True)[:-3]),
@@ -226,3 +229,76 @@ def test_attributes_of_all_domains_stand_in_one_table(tmp_path: Path, sources: W
         {"domain": "a", "license": None, "url": "u"},
         {"domain": "b", "license": "l", "url": None},
     ]
+
+
+@pytest.mark.parametrize(
+    ("line", "key"),
+    [
+        (b'{"text": "a", "id": 1, "text": "b"}', "text"),
+        (b'{"id": 1, "text": "a", "id": 1}', "id"),
+        (b'{"text": "a", "other": 1, "\\u006fther": 2}', "other"),
+        (b'{"text": "a", "meta": {"k": [{"x": 1, "x": 2}]}}', "x"),
+    ],
+)
+def test_a_line_with_a_key_twice_is_refused_with_line_and_key(
+    tmp_path: Path, sources: WriteSources, line: bytes, key: str
+):
+    (tmp_path / "in.jsonl").write_bytes(b'{"text": "good"}\n' + line + b"\n")
+    with pytest.raises(IngestError, match=f"the key '{key}' is in it twice") as caught:
+        ingest(sources("domains: {web: {files: [in.jsonl]}}"), tmp_path / "store")
+    assert caught.value.code == "not-json-lines"
+    assert caught.value.place is not None
+    assert caught.value.place.line == 2
+
+
+def one_value(type_: pa.DataType, value: int, width: pa.DataType | None = None) -> pa.Array:
+    return pa.array([value], width or pa.int64()).view(type_)
+
+
+@pytest.mark.parametrize(
+    ("column", "expected"),
+    [
+        (one_value(pa.date32(), 0, pa.int32()), "1970-01-01"),
+        (one_value(pa.timestamp("us"), 1_500_000), "1970-01-01 00:00:01.500000"),
+        (one_value(pa.timestamp("ms"), 3 * 10**14), "11476-08-15 05:20:00.000"),
+        (one_value(pa.timestamp("ms", "Europe/Berlin"), 0), "1970-01-01 00:00:00.000Z"),
+        (one_value(pa.timestamp("ms", "Mars/Base"), 0), "1970-01-01 00:00:00.000Z"),
+        (one_value(pa.timestamp("ns"), 1), "1970-01-01 00:00:00.000000001"),
+        (one_value(pa.time64("ns"), 1), "00:00:00.000000001"),
+        (one_value(pa.duration("s"), 2**62), str(2**62)),
+        (one_value(pa.date32(), 2**31 - 1, pa.int32()), "<value out of range: 2147483647>"),
+    ],
+)
+def test_times_of_any_kind_are_written_as_arrow_writes_them(
+    tmp_path: Path, sources: WriteSources, column: pa.Array, expected: str
+):
+    pq.write_table(pa.table({"text": ["x"], "when": column}), tmp_path / "in.parquet", store_schema=True)
+    ingest(sources("domains: {web: {files: [in.parquet], attributes: [when]}}"), tmp_path / "store")
+    assert open_store(tmp_path / "store").documents("web", 0, 2)["when"].to_pylist() == [expected]
+
+
+def test_a_time_inside_a_list_that_can_not_be_written_is_refused_by_column(tmp_path: Path, sources: WriteSources):
+    column = pa.ListArray.from_arrays([0, 1], one_value(pa.timestamp("ms"), 10**17))
+    pq.write_table(pa.table({"text": ["x"], "when": column}), tmp_path / "in.parquet")
+    with pytest.raises(IngestError, match=r"in\.parquet: its column 'when', of type list") as caught:
+        ingest(sources("domains: {web: {files: [in.parquet], attributes: [when]}}"), tmp_path / "store")
+    assert caught.value.code == "column-type"
+
+
+MEMORY = """
+import resource, sys
+from mixture.store import ingest
+report = ingest(sys.argv[1], sys.argv[2], processes=1)
+print(report.documents, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def test_a_small_file_of_large_rows_takes_the_memory_of_a_few_rows(tmp_path: Path, sources: WriteSources):
+    texts = pa.DictionaryArray.from_arrays(pa.array([0] * 256, pa.int32()), ["a" * (1 << 20)])
+    pq.write_table(pa.table({"text": texts}), tmp_path / "in.parquet", compression="zstd")
+    assert (tmp_path / "in.parquet").stat().st_size < 10_000
+    path = sources("domains: {web: {files: [in.parquet]}}")
+    command = [sys.executable, "-c", MEMORY, str(path), str(tmp_path / "store")]
+    documents, kilobytes = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert documents == "1"
+    assert int(kilobytes) < 1_000_000  # 256 rows at once, and their tokens: 2,100,000
