@@ -85,7 +85,12 @@ def lock(
         if world_size is not None:
             make_plan(loaded, made.catalog, world_size=world_size).require()
         report = {"lock": str(path), "digest": known.digest, "check": "same"}
-        print_json(report) if as_json else print(f"{path}: is what the spec and its catalog give ({known.digest})")
+        if as_json:
+            print_json(report | {"text_compared": text is not None})
+            return
+        print(f"{path}: is what the spec and its catalog give ({known.digest})")
+        if known.content and text is None:
+            print("its text was not compared: --store DIR does that")
         return
     made = make_plan(loaded, world_size=world_size)
     if not as_json:
