@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def disagreements(store: Store, lock: Lock) -> list[StoreError]:
     """Where the store is not the lock's: another tokenizer, domains it lacks, other numbers of tokens, other content.
 
-    Domains that the lock does not name are no matter, nor is content for which the lock keeps no digest.
+    Domains that no segment of the lock draws from are no matter, nor is content for which the lock keeps no digest.
     Codes: `tokenizer-differs`; with the domain among the facts `domain-unknown`, `tokens-differ`, `content-differs`.
     """
     found: list[StoreError] = []
@@ -33,7 +33,9 @@ def disagreements(store: Store, lock: Lock) -> list[StoreError]:
                 expected=lock.tokenizer,
             )
         )
-    for domain in lock.data.domains:
+    for number, domain in enumerate(lock.data.domains):
+        if not any(segment.weights[number] for segment in lock.data.segments):
+            continue
         held = store.domains.get(domain.name)
         if held is None:
             message, code = f"the lock names the domain '{domain.name}', and the store has none", "domain-unknown"

@@ -65,7 +65,7 @@ class Stream:
         self._next_token, self._documents, self._uneven = next_token, documents, uneven
         self._accept_content = accept_content
         self._accepted: list[AcceptedContent] = []
-        if accept_content and _wrong(store, lock):
+        if accept_content and disagreements(store, lock):
             self._accepted.append(
                 AcceptedContent(step=first_step, content=digest_of(lock.content), reason=accept_content)
             )
@@ -210,7 +210,7 @@ def open_stream(
     """
     lock = lock if isinstance(lock, Lock) else read_lock(lock)
     store = store if isinstance(store, Store) else open_store(store)
-    wrong = [error for error in _wrong(store, lock) if not (accept_content and error.code == "content-differs")]
+    wrong = [error for error in disagreements(store, lock) if not (accept_content and error.code == "content-differs")]
     if wrong:
         first, more = wrong[0], len(wrong) - 1
         raise StoreError(
@@ -231,12 +231,6 @@ def open_stream(
         uneven=uneven,
         accept_content=accept_content,
     )
-
-
-def _wrong(store: Store, lock: Lock) -> list[StoreError]:
-    """Where the store is not the lock's, but for domains that no segment draws from."""
-    idle = {name for name, *weights in zip(lock.schedule().names, *_weights(lock), strict=True) if not any(weights)}
-    return [error for error in disagreements(store, lock) if error.facts.get("domain") not in idle]
 
 
 def _weights(lock: Lock) -> list[tuple[int, ...]]:

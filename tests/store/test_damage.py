@@ -14,7 +14,7 @@ from store.makers import MakeStore, bare_store, write_tokens
 from mixture.errors import StoreError
 from mixture.json_text import digest
 from mixture.plan import Lock, make_lock, make_plan
-from mixture.schedule import Domain
+from mixture.schedule import WHOLE, Domain
 from mixture.spec import load_spec
 from mixture.store import Store, Verify, disagreements, open_store, verify_store
 from mixture.store.checks import SMALL_BYTES
@@ -302,19 +302,33 @@ def lock(store: Store, tmp_path: Path) -> Lock:
     return make_lock(make_plan(load_spec(spec)), content=content)
 
 
+def weighing(lock: Lock, *domains: Domain, idle: int = 0) -> Lock:
+    """The lock with these domains, the last ones of which are never drawn from."""
+    drawn = len(domains) - idle
+    weights = (WHOLE - drawn + 1, *(1,) * (drawn - 1), *(0,) * idle)
+    segments = tuple(replace(segment, weights=weights) for segment in lock.data.segments)
+    return replace(lock, data=replace(lock.data, domains=domains, segments=segments))
+
+
+def test_a_domain_that_no_segment_draws_from_need_not_be_in_the_store(store: Store, lock: Lock):
+    code, web = lock.data.domains
+    idle = weighing(lock, code, Domain("gone", 7), Domain("web", web.tokens + 1), idle=2)
+    assert verify_store(store.path, lock=idle) == []
+    assert [error.facts["domain"] for error in disagreements(store, weighing(lock, code, Domain("gone", 7)))] == [
+        "gone"
+    ]
+
+
 def test_a_lock_agrees_with_its_store_and_may_leave_domains_out(store: Store, lock: Lock):
     assert verify_store(store.path, lock=lock) == []
     code, _ = lock.data.domains
-    assert disagreements(store, replace(lock, data=replace(lock.data, domains=(code,)))) == []
+    assert disagreements(store, weighing(lock, code)) == []
 
 
 def test_a_lock_of_another_store_disagrees_by_name_and_figure(store: Store, lock: Lock):
     web = lock.data.domains[1]
-    other = replace(
-        lock,
-        data=replace(lock.data, domains=(web, Domain("code", 5), Domain("cod", 7))),
-        content=lock.content | {"web": "0" * 64},
-    )
+    other = weighing(lock, web, Domain("code", 5), Domain("cod", 7))
+    other = replace(other, content=lock.content | {"web": "0" * 64})
     found = verify_store(store.path, lock=other)
     assert [(error.code, error.facts["domain"]) for error in found] == [
         ("content-differs", "web"),
