@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from mixture.errors import Place, StoreError
 from mixture.store.files import DATA_START
 from mixture.store.manifest import DOCUMENT_ENDS, DOCUMENTS, DOCUMENTS_BY_ID, ENDS_DTYPE, Manifest
-from mixture.store.mapping import map_file, readable
+from mixture.store.mapping import arrow_file, map_file, readable
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +100,9 @@ class Documents:
 
     def by_id(self, identity: str) -> pa.Table:
         """All rows of documents.parquet with this id, in order of place."""
-        with readable(self._folder / DOCUMENTS_BY_ID):
-            found = pq.read_table(self._folder / DOCUMENTS_BY_ID, columns=["row"], filters=[("id", "==", identity)])
+        path = self._folder / DOCUMENTS_BY_ID
+        with readable(path), arrow_file(path) as source:
+            found = pq.read_table(source, columns=["row"], filters=[("id", "==", identity)])
         rows: list[int] = np.sort(found["row"].to_numpy()).tolist()
         return pa.concat_tables([self._rows(row, row + 1) for row in rows] or [self._rows(0, 0)])
 
@@ -127,15 +128,16 @@ class Documents:
     @cached_property
     def _metadata(self) -> tuple[pq.FileMetaData, NDArray[np.int64]]:
         """The footer of documents.parquet, and the rows before each of its groups."""
-        with readable(self._folder / DOCUMENTS):
-            metadata = pq.read_metadata(self._folder / DOCUMENTS)
+        path = self._folder / DOCUMENTS
+        with readable(path), arrow_file(path) as source:
+            metadata = pq.read_metadata(source)
         counts = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
         return metadata, np.cumsum([0, *counts], dtype=np.int64)
 
     def _rows(self, first: int, last: int) -> pa.Table:
         metadata, before = self._metadata
         path = self._folder / DOCUMENTS
-        with readable(path), pq.ParquetFile(path, metadata=metadata) as file:
+        with readable(path), arrow_file(path) as source, pq.ParquetFile(source, metadata=metadata) as file:
             if first == last:
                 return file.schema_arrow.empty_table()
             low = int(np.searchsorted(before, first, side="right")) - 1

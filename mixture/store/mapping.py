@@ -6,6 +6,7 @@ import mmap
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pyarrow as pa
 
@@ -23,6 +24,11 @@ def readable(path: str | os.PathLike[str]) -> Iterator[None]:
     except (OSError, pa.ArrowException, KeyError, ValueError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise StoreError(f"can not be read: {reason}", code="store-unreadable", place=place) from error
+
+
+def arrow_file(path: Path) -> pa.OSFile:
+    """A file opened for Arrow, which takes a path as text only where it is UTF-8. To be closed by the caller."""
+    return pa.OSFile(os.fsencode(path))
 
 
 def map_file(path: str, size: int) -> mmap.mmap:

@@ -17,7 +17,7 @@ from mixture.store.checks import check_digest, check_ends
 from mixture.store.documents import Documents
 from mixture.store.files import DATA_START
 from mixture.store.manifest import DOCUMENTS, DOMAINS, DomainRecord, Manifest, content_digest
-from mixture.store.mapping import readable
+from mixture.store.mapping import arrow_file, readable
 from mixture.store.tables import file_digest
 
 _CHUNK = 1 << 21  # tokens, or documents, that are looked at together
@@ -65,12 +65,12 @@ class _Meter:
 def _table_damage(folder: Path, manifest: Manifest, documents: Documents) -> Iterator[StoreError]:
     """Whether the tables say what store.json says."""
     said = [{"domain": d.name, "tokens": d.tokens, "documents": d.documents} for d in manifest.domains]
-    with readable(folder / DOMAINS):
-        catalog = pq.read_table(folder / DOMAINS, columns=["domain", "tokens", "documents"]).to_pylist()
+    with readable(folder / DOMAINS), arrow_file(folder / DOMAINS) as source:
+        catalog = pq.read_table(source, columns=["domain", "tokens", "documents"]).to_pylist()
     if catalog != said:
         yield _error(folder / DOMAINS, "does not list the domains that store.json does", "tables-differ", None)
     names = [domain.name for domain in manifest.domains]
-    with readable(folder / DOCUMENTS), pq.ParquetFile(folder / DOCUMENTS) as file:
+    with readable(folder / DOCUMENTS), arrow_file(folder / DOCUMENTS) as source, pq.ParquetFile(source) as file:
         if file.metadata.num_rows != manifest.num_documents:
             message = f"has {file.metadata.num_rows:,} documents, and store.json says {manifest.num_documents:,}"
             yield _error(folder / DOCUMENTS, message, "tables-differ", None)

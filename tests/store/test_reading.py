@@ -1,5 +1,6 @@
 """Tokens come back as they were written, from wherever they lie."""
 
+import os
 import pickle
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 from store.makers import MakeStore, text_of
 
 from mixture.errors import StoreError
-from mixture.store import open_store, write_holes
+from mixture.store import open_store, verify_store, write_holes
 
 
 @pytest.fixture
@@ -124,3 +125,11 @@ def test_a_store_of_trillions_of_tokens_opens_and_reads(tmp_path: Path):
     assert store.domains["web"].tokens == 3 * 10**12
     assert store.read("web", 3 * 10**12 - 5, 5).tolist() == [0] * 5
     assert store.read("web", 2**41 - 2, 4).tolist() == [0] * 4
+
+
+def test_a_store_is_read_under_a_name_that_is_not_utf8(make_store: MakeStore, tmp_path: Path):
+    path = make_store(web=["one", "two"]).path.rename(tmp_path / os.fsdecode(b"st\xff"))
+    store = open_store(path)
+    assert store.document("0").num_rows == 1
+    assert store.documents("web", 0, 8).num_rows == 2
+    assert verify_store(path) == []

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 
@@ -93,9 +94,14 @@ def ingest(
             )
             return work.run(out_path)
     except OSError as error:
-        place = Place(file=str(error.filename) if error.filename else str(out_path))
-        message = f"the store can not be written: {error.strerror or error}"
-        raise IngestError(message, code="store-unwritable", place=place) from error
+        raise _unwritable(error.filename or out_path, error.strerror or error) from error
+    except duckdb.Error as error:  # it sorts the ids
+        raise _unwritable(out_path, error) from error
+
+
+def _unwritable(path: str | Path, reason: object) -> IngestError:
+    message = f"the store can not be written: {reason}"
+    return IngestError(message, code="store-unwritable", place=Place(file=str(path)))
 
 
 def _usual_processes(sources: Sources) -> int:

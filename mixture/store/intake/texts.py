@@ -18,6 +18,7 @@ from mixture.errors import IngestError, Place, nearest
 from mixture.store.intake.matching import Compression, FileFormat, SourceFile
 from mixture.store.intake.report import Reason
 from mixture.store.intake.values import document_text, value_text
+from mixture.store.mapping import arrow_file
 from mixture.units import quote
 
 _TOGETHER = 1 << 22  # bytes of source, or characters of text, that are handed on together
@@ -145,7 +146,7 @@ def _check_columns(file: SourceFile, columns: Columns, known: tuple[str, ...]) -
 
 
 def _split_parquet(file: SourceFile, columns: Columns) -> list[Piece]:
-    with pq.ParquetFile(file.path) as parquet:
+    with arrow_file(file.path) as source, pq.ParquetFile(source) as parquet:
         metadata, schema = parquet.metadata, parquet.schema_arrow
     if metadata.num_rows == 0:
         return []
@@ -170,7 +171,7 @@ def _is_text(type_: pa.DataType) -> bool:
 
 
 def _read_parquet(piece: Piece, columns: Columns) -> Iterator[Batch]:
-    with pq.ParquetFile(piece.file.path) as parquet:
+    with arrow_file(piece.file.path) as source, pq.ParquetFile(source) as parquet:
         groups = range(piece.start, piece.stop)
         rows = max(1, sum(parquet.metadata.row_group(group).num_rows for group in groups))
         average = sum(parquet.metadata.row_group(group).total_byte_size for group in groups) // rows

@@ -92,7 +92,8 @@ def choose_tokenizer(tokenizer: str, *, name: str | None, end_of_document: str |
         ) from error
     # Most are called tokenizer.json, in a folder that has the model's name.
     usual = path.stem if path.stem != "tokenizer" else path.resolve().parent.name
-    return TokenizerChoice(definition, name or usual, end_of_document, Place(file=tokenizer))
+    name = name or usual.encode(errors="backslashreplace").decode()
+    return TokenizerChoice(definition, name, end_of_document, Place(file=tokenizer))
 
 
 class ByteTokenizer:

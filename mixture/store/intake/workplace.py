@@ -47,6 +47,13 @@ def workplace(out: Path) -> Iterator[Path]:
 def _check_free(out: Path) -> None:
     """Refuse a place that has something in it: nothing is ever written over."""
     place = Place(file=str(out))
+    if not _is_utf8(out.resolve()):
+        raise IngestError(
+            "the path is not UTF-8, and DuckDB, which sorts the ids, can not write there",
+            code="store-unwritable",
+            place=place,
+            hint="a store that is made elsewhere can be moved here",
+        )
     if (out / MANIFEST).exists():
         raise IngestError(
             "there is a store already", code="store-exists", place=place, hint="remove it, or choose another folder"
@@ -67,6 +74,14 @@ def _check_free(out: Path) -> None:
             place=place,
             hint="a new or empty folder is right here",
         )
+
+
+def _is_utf8(path: Path) -> bool:
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def publish(made: Path, out: Path) -> None:

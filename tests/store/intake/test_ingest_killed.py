@@ -190,3 +190,21 @@ def test_a_place_where_a_file_system_is_mounted_is_refused_before_any_work(tmp_p
         ingest(listing, "/proc", progress=told.append)
     assert caught.value.code == "place-taken"
     assert told == []
+
+
+def test_ids_that_can_not_be_written_are_an_error_that_leaves_nothing(tmp_path: Path, listing: Path):
+    def take_its_place(progress: IngestProgress) -> None:
+        for store in tmp_path.glob(".store.ingest/*/store"):
+            (store / "documents_by_id.parquet" / "x").mkdir(parents=True, exist_ok=True)
+
+    with pytest.raises(IngestError, match="the store can not be written: ") as caught:
+        ingest(listing, tmp_path / "store", progress=take_its_place)
+    assert caught.value.code == "store-unwritable"
+    assert left(tmp_path) == []
+
+
+def test_a_place_whose_name_is_not_utf8_is_refused_before_any_work(tmp_path: Path, listing: Path):
+    with pytest.raises(IngestError, match="not UTF-8") as caught:
+        ingest(listing, tmp_path / os.fsdecode(b"st\xff"))
+    assert caught.value.code == "store-unwritable"
+    assert left(tmp_path) == []

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -281,3 +282,8 @@ def test_a_text_that_the_tokenizer_can_not_cut_is_an_error_that_names_its_docume
     assert caught.value.code == "tokenizer-failed"
     assert caught.value.facts == {"document": "second"}
     assert not (tmp_path / "store").exists()
+
+
+def test_a_tokenizer_whose_name_is_not_utf8_is_called_by_an_escape(tmp_path: Path, sources: WriteSources):
+    path = make_tokenizer(tmp_path / "t.json", special=["<eos>"]).rename(tmp_path / os.fsdecode(b"t\xff.json"))
+    assert store_of(tmp_path, sources, path, ["one"]).tokenizer == "t\\udcff"

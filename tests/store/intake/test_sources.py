@@ -4,6 +4,8 @@ import os
 import tempfile
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from store.makers import WriteSources, write_lines
 
@@ -184,3 +186,11 @@ def test_a_folder_that_may_not_be_read_is_refused_by_name(pattern: str):
             os.seteuid(user)
         assert caught.value.code == "source-unreadable"
         (folder / "src" / "shut").chmod(0o700)
+
+
+def test_files_whose_names_are_not_utf8_are_read(tmp_path: Path, sources: WriteSources):
+    write_lines(tmp_path / os.fsdecode(b"a\xff.jsonl"), [{"text": "x"}])
+    with (tmp_path / os.fsdecode(b"b\xff.parquet")).open("wb") as file:
+        pq.write_table(pa.table({"text": ["y"]}), file)
+    (tmp_path / os.fsdecode(b"c\xff.txt")).write_text("z")
+    assert ingest(sources("domains: {a: {files: ['[abc]?.*']}}"), tmp_path / "store").documents == 3
