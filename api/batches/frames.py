@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import numpy as np
@@ -65,6 +65,12 @@ class Frames:
                     self.next_step = batch.step + 1
                     self._served.count(batch, time.perf_counter() - began)
                 yield self._sink.taken()
+
+    def close(self) -> None:
+        """Let go of what is held: parts of the stream hold each other, and would stay until they are collected."""
+        if isinstance(self._made, Generator):
+            self._made.close()
+        self._steps.close()
 
     def ending(self, end: End, *, code: str | None = None) -> Pieces:
         """The bytes of the ending. A stream that failed has no end as Arrow has it either: readers that do not know

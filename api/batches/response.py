@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import logging
+import contextlib
 
 import anyio
 import anyio.to_thread
 from anyio.lowlevel import RunVar
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
@@ -20,6 +21,10 @@ SENT_BYTES = 1 << 18
 """What is given to the server at a time: it buffers all of that for a slow client, and sends it without a pause for
 others."""
 
+LEAVING_SECONDS = 1.0
+
+FILE_ERROR = "file-error"
+
 READERS = 2
 """Record batches that are read at a time, in threads of their own: slow requests do not take them, and they do not take
 the interpreter from the loop for longer."""
@@ -31,8 +36,6 @@ HEADERS = {
 }
 
 _readers: RunVar[anyio.CapacityLimiter] = RunVar("readers of batches")
-
-logger = logging.getLogger("mixture.service")
 
 
 class StreamFailedError(Exception):
@@ -54,36 +57,69 @@ class BatchesResponse(Response):
         self.init_headers(HEADERS)
         self._frames = frames
         self._services = services
+        self._end = End.STOPPING
+        self._gone = False
+        self._failed: MixtureError | OSError | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer the request. Raises StreamFailedError behind the ending that says so."""
         with self._services.streams.place(client_of(scope)):
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-            failed: Exception | None = None
             async with anyio.create_task_group() as group:
-                group.start_soon(_cancel_when_gone, receive, group.cancel_scope)
-                failed = await self._send_all(send)
+                group.start_soon(self._watch, receive, group.cancel_scope)
+                sending, reading = anyio.create_memory_object_stream[Pieces](0)
+                group.start_soon(self._read, sending)
+                await self._send(send, reading)
                 group.cancel_scope.cancel()
-            if failed is not None:
-                raise StreamFailedError(f"step {self._frames.next_step} could not be read") from failed
+            self._frames.close()
+            if self._failed is not None:
+                raise StreamFailedError(f"step {self._frames.next_step} could not be read") from self._failed
 
-    async def _send_all(self, send: Send) -> Exception | None:
-        """Send to the ending; gives what went wrong."""
-        end = End.STOPPING
-        try:
-            while not self._services.stopping.is_set():
-                pieces = await anyio.to_thread.run_sync(next, self._frames, None, limiter=_limiter())
+    async def _watch(self, receive: Receive, scope: anyio.CancelScope) -> None:
+        """See the client leave. The server then refuses or swallows what is sent, so that sending ends by itself.
+
+        It is cancelled only where that does not happen: a cancelled task keeps its variables, among them what was to be
+        sent, until they are collected.
+        """
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        self._gone = True
+        await anyio.sleep(LEAVING_SECONDS)
+        scope.cancel()
+
+    async def _read(self, made: MemoryObjectSendStream[Pieces]) -> None:
+        """Make record batches, each when the one before is taken to be sent, so that one is read while one is sent."""
+        with made, contextlib.suppress(anyio.BrokenResourceError):
+            while not (self._gone or self._services.stopping.is_set()):
+                try:
+                    pieces = await anyio.to_thread.run_sync(next, self._frames, None, limiter=_limiter())
+                except (MixtureError, OSError) as error:
+                    self._end, self._failed = End.FAILED, error
+                    return
                 if pieces is None:
-                    end = End.COMPLETE
-                    break
-                await _send_pieces(send, pieces)
-        except (MixtureError, OSError) as error:
-            code = error.code if isinstance(error, MixtureError) else "file-error"
-            await _send_pieces(send, self._frames.ending(End.FAILED, code=code))
-            return error
-        await _send_pieces(send, self._frames.ending(end))
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
-        return None
+                    self._end = End.COMPLETE
+                    return
+                await made.send(pieces)
+
+    async def _send(self, send: Send, made: MemoryObjectReceiveStream[Pieces]) -> None:
+        with made:
+            async for pieces in made:
+                await self._send_pieces(send, pieces)
+                if self._gone:
+                    return
+        code = None
+        if self._failed is not None:
+            code = self._failed.code if isinstance(self._failed, MixtureError) else FILE_ERROR
+        await self._send_pieces(send, self._frames.ending(self._end, code=code))
+        if self._failed is None:
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _send_pieces(self, send: Send, pieces: Pieces) -> None:
+        for piece in pieces:
+            for start in range(0, len(piece), SENT_BYTES):
+                if self._gone:
+                    return
+                await send({"type": "http.response.body", "body": piece[start : start + SENT_BYTES], "more_body": True})
 
 
 def _limiter() -> anyio.CapacityLimiter:
@@ -94,15 +130,3 @@ def _limiter() -> anyio.CapacityLimiter:
         made = anyio.CapacityLimiter(READERS)
         _readers.set(made)
         return made
-
-
-async def _send_pieces(send: Send, pieces: Pieces) -> None:
-    for piece in pieces:
-        for start in range(0, len(piece), SENT_BYTES):
-            await send({"type": "http.response.body", "body": piece[start : start + SENT_BYTES], "more_body": True})
-
-
-async def _cancel_when_gone(receive: Receive, scope: anyio.CancelScope) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
-    scope.cancel()

@@ -6,16 +6,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
+from api.batches.buffers import Buffers
 from mixture.errors import StreamError
 from mixture.plan import Lock
 from mixture.schedule import Rows
 from mixture.store import Store
 from mixture.stream import Batch, Stream
+from mixture.stream.batch import Tokens
 
-PART_BYTES = 2 << 20
-"""Tokens of one record batch, about; far below the 16 MiB that one may have. Each open stream holds one of them, and
-another in the buffers of its connection; larger ones were not faster."""
+PART_BYTES = 1 << 20
+"""Tokens of one record batch, about; far below the 16 MiB that one may have. An open stream holds two of them: one is
+read while one is sent."""
+
+BUFFERS = Buffers(PART_BYTES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +39,10 @@ class StepReader(Stream):
         tokens = np.empty((len(first_token), 0), self.store.dtype)
         return Batch(step, tokens, rows.domain[part], rows.position[part], rows.epoch[part], first_token)
 
+    def close(self) -> None:
+        """Let go of the rows that were worked out ahead."""
+        self._batches = None
+
     def parts(self, batch: Batch) -> Iterator[Part]:
         """The rows of a batch of this stream with their tokens, in order; one part without rows where it has none."""
         length = self._schedule.length_of(batch.step)
@@ -42,11 +51,7 @@ class StepReader(Stream):
         for start in range(0, max(1, len(batch)), size):
             part = slice(start, start + size)
             domain, first_token = batch.domain[part], batch.first_token[part]
-            numbers = self._number[domain]
-            if self._next_token:
-                tokens = self._with_next(numbers, first_token, length, self._tokens[domain])
-            else:
-                tokens = self._reader.rows(numbers, first_token, length)
+            tokens = self._read_tokens(domain, first_token, length, width)
             rows = replace(
                 batch,
                 input_ids=tokens,
@@ -56,6 +61,14 @@ class StepReader(Stream):
                 first_token=first_token,
             )
             yield Part(rows, len(batch) if start + size >= len(batch) else None)
+
+    def _read_tokens(
+        self, domain: NDArray[np.int32], first_token: NDArray[np.int64], length: int, width: int
+    ) -> Tokens:
+        numbers = self._number[domain]
+        if width > length and (first_token + length == self._tokens[domain]).any():
+            return self._with_next(numbers, first_token, length, self._tokens[domain])
+        return self._reader.rows(numbers, first_token, width, BUFFERS.take((len(domain), width), self.store.dtype))
 
 
 def open_steps(
