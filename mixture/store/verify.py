@@ -64,11 +64,16 @@ class _Meter:
 
 def _table_damage(folder: Path, manifest: Manifest, documents: Documents) -> Iterator[StoreError]:
     """Whether the tables say what store.json says."""
-    said = [{"domain": d.name, "tokens": d.tokens, "documents": d.documents} for d in manifest.domains]
+    name = manifest.tokenizer.name
+    said = [
+        {"domain": d.name, "tokens": d.tokens, "documents": d.documents, "tokenizer": name} for d in manifest.domains
+    ]
     with readable(folder / DOMAINS), arrow_file(folder / DOMAINS) as source:
-        catalog = pq.read_table(source, columns=["domain", "tokens", "documents"]).to_pylist()
+        catalog = pq.read_table(source, columns=["domain", "tokens", "documents", "tokenizer"]).to_pylist()
     if catalog != said:
-        yield _error(folder / DOMAINS, "does not list the domains that store.json does", "tables-differ", None)
+        yield _error(
+            folder / DOMAINS, "does not say what store.json says of domains and tokenizer", "tables-differ", None
+        )
     names = [domain.name for domain in manifest.domains]
     with readable(folder / DOCUMENTS), arrow_file(folder / DOCUMENTS) as source, pq.ParquetFile(source) as file:
         if file.metadata.num_rows != manifest.num_documents:

@@ -354,3 +354,10 @@ def test_what_a_domain_holds_decides_its_content_digest_not_how_it_is_cut(make_s
     assert len(read_manifest(large.path).domains[0].files) == 1
     assert open_store(tmp_path / "small").digest == large.digest
     assert open_store(tmp_path / "small").domains == large.domains
+
+
+def test_a_description_with_another_tokenizer_than_the_catalog_is_told(store: Store):
+    tokenizer = json.loads((store.path / "store.json").read_text())["tokenizer"]
+    rewrite(store, tokenizer=tokenizer | {"name": "llama"})
+    (error,) = verify_store(store.path)
+    assert error.code == "tables-differ"

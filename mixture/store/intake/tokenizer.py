@@ -173,9 +173,9 @@ class JsonTokenizer:
     def _probes(self) -> Iterator[str]:
         """Texts of which some have a token in any vocabulary: usual ones, then what its own tokens stand for."""
         yield from ("a", "0", ".")
-        for token in range(self.record.vocabulary):
-            text = self._library.decode([token], skip_special_tokens=False)
-            yield from (text, self._library.id_to_token(token) or text)
+        vocabulary = self._library.get_vocab(with_added_tokens=True)
+        for name in sorted(vocabulary, key=vocabulary.__getitem__):
+            yield from (self._library.decode([vocabulary[name]], skip_special_tokens=False), name)
 
     def encode(self, texts: Sequence[str]) -> list[NDArray[np.unsignedinteger]]:
         """The ids of each text, uint32, end-of-document last; none where the text has none of its own."""
