@@ -15,7 +15,7 @@ help: ## Show what there is
 $(RUN): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "mixture needs Python 3.11 or newer: make PYTHON=python3.11")'
 	test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e .
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[api]'
 	touch $@
 
 $(DEV): pyproject.toml $(RUN)
@@ -44,6 +44,7 @@ format: $(DEV) ## Put the code into its format
 bench: $(DEV) ## The figures of the README, on one core, as ratios within one run
 	$(VENV)/bin/python -m benchmarks.schedule
 	$(VENV)/bin/python -m benchmarks.stream
+	$(VENV)/bin/python -m benchmarks.service_composition
 
 openapi: $(DEV) ## Write api/openapi.json anew from the routes
 	$(VENV)/bin/python -m api.openapi

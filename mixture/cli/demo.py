@@ -97,6 +97,7 @@ def _run(out: Path, processes: int | None) -> str:
     print(
         f"  mixture stream {folder}/mixture.lock.json --store {folder}/store --first-step 450 --rank 1 --world-size 4"
     )
+    print("\nTo look at all of it, beside the mixtures of the repository: `mixture serve`, then open its address")
     return lock.digest
 
 
