@@ -13,10 +13,11 @@ import numpy as np
 import pyarrow as pa
 
 from mixture.errors import IngestError, Place
+from mixture.store.intake.batch import Batch, Columns, Piece
 from mixture.store.intake.merge import MergedRuns
 from mixture.store.intake.report import Reason
 from mixture.store.intake.runs import ATTRIBUTE, DocumentKeys, Run, RunWriter
-from mixture.store.intake.texts import Batch, Columns, Piece, read
+from mixture.store.intake.texts import read
 from mixture.store.intake.token_writer import TokenWriter
 from mixture.store.intake.tokenizer import TextRefused, Tokenizer
 from mixture.store.manifest import DomainRecord, content_digest

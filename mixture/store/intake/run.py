@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from mixture.errors import IngestError, Place
+from mixture.store.intake.batch import Piece
 from mixture.store.intake.jobs import MergeJob, MergeResult, ReadJob, ReadResult
 from mixture.store.intake.pool import Job, run_jobs
 from mixture.store.intake.report import (
@@ -26,7 +27,7 @@ from mixture.store.intake.report import (
     Stage,
 )
 from mixture.store.intake.sources import SourceDomain, Sources, read_sources
-from mixture.store.intake.texts import Piece, split
+from mixture.store.intake.texts import split
 from mixture.store.intake.tokenizer import Tokenizer, TokenizerChoice, choose_tokenizer
 from mixture.store.intake.workplace import publish, workplace
 from mixture.store.manifest import BYTES, TOKENS

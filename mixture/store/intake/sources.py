@@ -14,9 +14,9 @@ from mixture.spec.fields import read_fields, read_items, unique_entries
 from mixture.spec.nodes import Mapping, Node
 from mixture.spec.source import decode_source, read_source
 from mixture.spec.values import read_domain, read_text, read_word
+from mixture.store.intake.batch import Columns
 from mixture.store.intake.matching import FileFormat, Matcher, SourceFile
 from mixture.store.intake.report import Skipped
-from mixture.store.intake.texts import Columns
 from mixture.units import quote
 
 _TAKEN = ("domain", "id", "first_token", "tokens")  # columns of documents.parquet
