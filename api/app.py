@@ -23,6 +23,7 @@ from api.edge import TRACE_HEADER, Edge
 from api.formats import Suffixes
 from api.limits import Limits
 from api.metrics import Measured
+from api.queries import KnownNames
 from api.services import Services, logger
 from api.settings import Settings, load_settings
 from mixture._version import __version__
@@ -47,6 +48,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
         generate_unique_id_function=operation_id,
+        dependencies=[KnownNames],
         middleware=_middleware(services),
     )
     app.state.services = services

@@ -17,7 +17,8 @@ Mixtures of training data: what they say, which sequence stands where in a run, 
 follow them. `{ref}` is a mixture's name, or `name@sha256:<digest>` for one that never changes.
 
 Tables are answered in JSON, CSV, Parquet or as an Arrow stream: by `Accept`, or by the ending of the address (`.csv`).
-Lists are `{items, next, next_url}`. Whatever is not a success is a problem (RFC 9457) with a stable `code`.
+Lists are `{items, next, next_url}`. Whatever is not a success is a problem (RFC 9457) with a stable `code`; a query
+parameter that an operation does not have is one, `unknown-parameter`.
 """
 TAGS = {
     "mixtures": "What mixtures there are, their specs, plans and locks.",

@@ -247,7 +247,7 @@ def invalid(errors: Sequence[Mapping[str, Any]]) -> Problem:
         if one["type"] == "json_invalid":
             found.append({"detail": f"not JSON: {one['ctx']['error']}", "in": "body", "code": "json_invalid"})
             continue
-        pointer = "".join(f"/{_pointer_token(part)}" for part in path)
+        pointer = "".join(f"/{pointer_token(part)}" for part in path)
         found.append({"detail": one["msg"], "in": where, "pointer": pointer, "code": one["type"]})
     first = found[0]
     more = f", and {len(found) - 1} more" if len(found) > 1 else ""
@@ -255,5 +255,6 @@ def invalid(errors: Sequence[Mapping[str, Any]]) -> Problem:
     return Problem(422, detail, errors=found)
 
 
-def _pointer_token(part: object) -> str:
+def pointer_token(part: object) -> str:
+    """A name or number as a part of a JSON Pointer (RFC 6901)."""
     return str(part).replace("~", "~0").replace("/", "~1")

@@ -1,11 +1,40 @@
-"""Parameters of queries that are wrong for what they are asked of, such as a step behind the run's end."""
+"""Parameters of queries: names that an operation does not have, and values that are wrong for what they are asked of."""
 
 from __future__ import annotations
 
-from api.problems import Problem
+from fastapi import Depends, Request
+
+from api.problems import Problem, pointer_token
+from mixture.errors import nearest
+
+LONGEST_SHOWN = 100
 
 
 def wrong_query(name: str, detail: str, code: str, *, hint: str | None = None, **facts: object) -> Problem:
     """The problem 422 of one parameter, with a pointer to it."""
-    errors = [{"in": "query", "pointer": f"/{name}", "detail": detail}]
+    errors = [{"in": "query", "pointer": f"/{pointer_token(name)}", "detail": detail}]
     return Problem(422, detail, code=code, hint=hint, errors=errors, facts=facts)
+
+
+async def _known_names(request: Request) -> None:
+    """Refuse parameters that the description of the operation does not have: `?stpe=5` is no request for everything.
+
+    Raises Problem 422 `unknown-parameter`, with the name that is nearest. What is not described (pages, figures for
+    Prometheus) has no parameters, and is as it is whatever is asked.
+    """
+    if not request.query_params:
+        return
+    operation = request.app.openapi()["paths"].get(request.scope["route"].path, {}).get(request.method.lower())
+    if operation is None or operation["tags"] == ["service"]:
+        return
+    known = [one["name"] for one in operation.get("parameters", ()) if one["in"] == "query"]
+    for name in request.query_params:
+        if name not in known:
+            shown = name[:LONGEST_SHOWN]
+            hint = nearest(shown, known) or (f"its parameters: {', '.join(known)}" if known else "it has none")
+            detail = f"there is no parameter {shown!r} here"
+            raise wrong_query(shown, detail, "unknown-parameter", hint=hint, parameter=shown)
+
+
+KnownNames = Depends(_known_names)
+"""For the application's `dependencies`: every operation refuses parameters that it does not have."""

@@ -16,7 +16,7 @@ from mixture.store import Store
 from mixture.stream import Batch, Stream
 from mixture.stream.batch import Tokens
 
-PART_BYTES = 1 << 20
+PART_BYTES = 2 << 20
 """Tokens of one record batch, about; far below the 16 MiB that one may have. An open stream holds two of them: one is
 read while one is sent."""
 
