@@ -1,4 +1,4 @@
-"""Parameters of queries: names that an operation does not have, and values that are wrong for what they are asked of."""
+"""Parameters of queries: names that an operation does not have, and values that are wrong for what is asked."""
 
 from __future__ import annotations
 

@@ -1,0 +1,61 @@
+"""A query parameter that an operation does not have is refused: left out silently, it would answer another question."""
+
+from __future__ import annotations
+
+import json
+
+import httpx2
+import pytest
+from api_helpers import ask
+
+from api.openapi import COMMITTED
+from api.repository import Scope
+
+PATHS = json.loads(COMMITTED.read_text(encoding="utf-8"))["paths"]
+PARTS = {"ref": "demo", "run_id": "r", "step": "0", "name": "demo"}
+
+
+def refused(answer: httpx2.Response, name: str) -> dict[str, object]:
+    problem = answer.json()
+    assert (answer.status_code, answer.headers["X-Error-Code"]) == (422, "unknown-parameter"), problem
+    assert [(one["in"], one["pointer"]) for one in problem["errors"]] == [("query", f"/{name}")]
+    return problem
+
+
+@pytest.mark.parametrize(
+    ("address", "name", "hint"),
+    [
+        ("/v1/mixtures/demo/composition?stpe=5", "stpe", "did you mean 'step'?"),
+        ("/v1/mixtures/demo/composition.csv?by=kind&wher=true", "wher", "did you mean 'where'?"),
+        ("/v1/mixtures/demo/positions?start=0&cuont=10", "cuont", "did you mean 'count'?"),
+        ("/v1/mixtures/demo/history?steps=5", "steps", "did you mean 'step'?"),
+        ("/v1/mixtures/demo/batches?rnak=3", "rnak", "did you mean 'rank'?"),
+        ("/v1/catalogs/demo/sums?group=kind", "group", "its parameters: by, where"),
+        ("/v1/mixtures?limt=3", "limt", "did you mean 'limit'?"),
+        ("/v1/mixtures?Limit=3", "Limit", "did you mean 'limit'?"),
+        ("/v1/mixtures/demo?format=csv", "format", "it has none"),
+        ("/v1/mixtures/demo?=csv", "", "it has none"),
+        ("/v1/mixtures/no-such?a/b=1", "a~1b", "it has none"),
+    ],
+)
+def test_it_is_named_with_the_one_that_is_nearest(client: httpx2.Client, address: str, name: str, hint: str):
+    assert refused(client.get(address), name)["hint"] == hint
+
+
+@pytest.mark.parametrize(
+    ("method", "path"), [(method, path) for path in PATHS if path.startswith("/v1/") for method in PATHS[path]]
+)
+def test_every_operation_refuses_it(client: httpx2.Client, method: str, path: str):
+    refused(client.request(method, path.format(**PARTS), params={"nothing-has-this": "1"}), "nothing-has-this")
+
+
+def test_nothing_is_written_by_a_request_that_has_one(make_app):
+    app = make_app()
+    headers = {"Authorization": f"Bearer {app.state.services.repository.add_token('trainer', [Scope.RUN])[1]}"}
+    refused(ask(app, "POST", "/v1/runs?name=a", json={"mixture": "demo"}, headers=headers), "name")
+    assert ask(app, "GET", "/v1/runs").json()["items"] == []
+
+
+def test_what_has_no_parameters_at_all_is_asked_by_monitors_with_any(client: httpx2.Client):
+    for address in ("/healthz", "/readyz", "/version", "/metrics", "/docs", "/openapi.json"):
+        assert client.get(address, params={"probe": "7"}).status_code == 200, address
