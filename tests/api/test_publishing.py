@@ -258,6 +258,36 @@ def test_what_is_wrong_is_said_with_its_place_and_without_the_servers_folders(pu
     assert "/tmp" not in answer.text
 
 
+@pytest.mark.parametrize("number", ["NaN", '"NaN"', ".nan", "Infinity", "-.inf", "1e999"])
+def test_a_weight_that_is_no_finite_number_is_refused_by_the_place_of_its_field(app, put, number):
+    code = "out-of-range" if number == "1e999" else "not-finite"
+    in_spec = put("small", SMALL | {"spec": SPEC.replace("b: 30%", f"b: {number}")}, status=422, code=code).json()
+    assert [(one["in"], one["pointer"], one["line"]) for one in in_spec["errors"]] == [
+        ("mixture.yaml", "phases[0].weights.b", 10)
+    ]
+    tables = SMALL["tables"] | {"shares.csv": SHARES.replace("0.75", number.strip('"'))}
+    in_table = put("small", SMALL | {"tables": tables}, status=422, code=code).json()
+    assert [(one["in"], one["line"]) for one in in_table["errors"]] == [("shares.csv", 3)]
+    assert "'late'" in in_table["detail"]
+    assert ask(app, "GET", "/v1/mixtures/small").status_code == 404
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "1e999"])
+@pytest.mark.parametrize("pointer", ["/spec", "/tables/cells.csv", "/lock"])
+def test_a_number_that_json_does_not_have_is_refused_by_the_name_of_its_field(app, secret, pointer, number):
+    body = {"spec": SPEC, "tables": {"cells.csv": CELLS}, "lock": "{}"}
+    *parents, name = pointer[1:].split("/")
+    holder = body
+    for parent in parents:
+        holder = holder[parent]
+    holder[name] = "here"
+    content = json.dumps(body).replace('"here"', number).encode()
+    headers = {"Authorization": f"Bearer {secret}", "Content-Type": "application/json"}
+    problem = ask(app, "PUT", "/v1/mixtures/small", content=content, headers=headers).json()
+    assert (problem["status"], problem["code"]) == (422, "invalid-request")
+    assert [(one["in"], one["pointer"]) for one in problem["errors"]] == [("body", pointer)]
+
+
 def test_publishing_takes_a_token_with_the_scope(app, secret):
     repository = app.state.services.repository
     runner = repository.add_token("trainer", [Scope.RUN, Scope.READ])[1]
