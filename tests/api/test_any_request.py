@@ -34,8 +34,8 @@ DESCRIBED = [
 ]
 """What an answer looks like."""
 REFUSED = [*DESCRIBED, checks.negative_data_rejection]
-"""And that what does not fit the schema is refused. Not that all that fits it is accepted: no schema says whether a step
-is in the run, or whether a condition names columns that there are."""
+"""And that what does not fit the schema is refused. Not that all that fits it is accepted: no schema says whether a
+step is in the run, or whether a condition names columns that there are."""
 
 BOUNDS = settings(derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -73,13 +73,13 @@ def check(case: Case, served: Served, **headers: str) -> None:
 
 
 @SCHEMA.parametrize()
-@settings(BOUNDS, max_examples=20)
+@settings(BOUNDS, max_examples=12)
 def test_any_request_gets_an_answer_that_is_described(case: Case, served: Served) -> None:
     check(case, served)
 
 
 @pytest.mark.parametrize("form", Format)
 @SCHEMA.include(path_regex="/(domains|sums|composition|positions)$").parametrize()
-@settings(BOUNDS, max_examples=10)
+@settings(BOUNDS, max_examples=6)
 def test_any_table_is_of_a_form_that_is_described(case: Case, served: Served, form: Format) -> None:
     check(case, served, Accept=form.value)
