@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -45,8 +44,7 @@ for folder in made:
         shutil.copyfile(folder / name, beside)
         os.replace(beside, live / name)
         print(folder.name, name, flush=True)
-        if "--asked" in os.environ.get("REBUILD", ""):
-            sys.stdin.readline()
+        sys.stdin.readline()
 """
 
 
@@ -88,12 +86,16 @@ def copies(start_copy, live: Path) -> list[str]:
     return [start_copy(MIXTURES_DIRS=f'["{live}"]').url for _ in range(COPIES)]
 
 
-def rebuilding(live: Path, generations: list[Path], **environment: str) -> subprocess.Popen[str]:
-    """Another process, which puts the later generations into the folder, a file at a time, by rename."""
+def rebuilding(live: Path, generations: list[Path]) -> subprocess.Popen[str]:
+    """Another process, which puts the later generations into the folder by rename: a file for each line it is sent."""
     command = [sys.executable, "-c", REBUILD, str(live), *map(str, generations[1:])]
-    return subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=os.environ | environment
-    )
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def go_on(process: subprocess.Popen[str]) -> None:
+    assert process.stdin is not None
+    process.stdin.write("\n")
+    process.stdin.flush()
 
 
 def generation_told(client: httpx2.Client, page: str, answers: dict[str, dict[bytes, int]]) -> int:
@@ -104,8 +106,7 @@ def generation_told(client: httpx2.Client, page: str, answers: dict[str, dict[by
 
 def test_in_each_state_of_a_rebuild_all_processes_give_the_last_answers_that_hold(copies, live, generations, answers):
     clients = [httpx2.Client(base_url=url, timeout=60) for url in copies]
-    with rebuilding(live, generations, REBUILD="--asked") as process:
-        assert process.stdin is not None
+    with rebuilding(live, generations) as process:
         assert process.stdout is not None
         try:
             for number in range(1, GENERATIONS):
@@ -114,8 +115,7 @@ def test_in_each_state_of_a_rebuild_all_processes_give_the_last_answers_that_hol
                     expected = number if name == FILES[-1] else number - 1
                     told = [generation_told(client, page, answers) for client in clients for page in PAGES]
                     assert set(told) == {expected}, (number, name)
-                    process.stdin.write("\n")
-                    process.stdin.flush()
+                    go_on(process)
             assert process.wait(60) == 0
         finally:
             process.kill()
@@ -141,7 +141,14 @@ def test_answers_go_from_the_old_to_the_new_while_a_folder_is_rebuilt_and_never_
 
     with rebuilding(live, generations) as process, ThreadPoolExecutor(COPIES) as threads:
         try:
-            seen = list(threads.map(reader, copies))
+            readers = threads.map(reader, copies)
+            assert process.stdout is not None
+            for _ in process.stdout:
+                # The others ask without waiting for the process; that it waits for one more makes it last a while.
+                assert httpx2.get(f"{copies[0]}{PAGES[0]}", timeout=60).status_code == 200
+                go_on(process)
+            process.wait(60)
+            seen = list(readers)
         finally:
             process.kill()
     assert process.returncode == 0
