@@ -22,10 +22,6 @@ EXAMPLE = Path(__file__).parents[2] / "deploy" / "nginx.conf"
 GONE_WITHIN = 20
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "needs_nginx: starts nginx; skipped where it is not installed")
-
-
 @dataclass(frozen=True)
 class Copy:
     """A running copy of the service."""
