@@ -25,7 +25,7 @@ async def _known_names(request: Request) -> None:
     if not request.query_params:
         return
     operation = request.app.openapi()["paths"].get(request.scope["route"].path, {}).get(request.method.lower())
-    if operation is None or operation["tags"] == ["service"]:
+    if operation is None or operation.get("tags") == ["service"]:
         return
     known = [one["name"] for one in operation.get("parameters", ()) if one["in"] == "query"]
     for name in request.query_params:
