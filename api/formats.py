@@ -8,7 +8,6 @@ that has JSON only has `JsonOnly` among its dependencies and gives `json_answer(
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -18,6 +17,7 @@ from typing import Annotated, Any
 import pyarrow as pa
 from fastapi import Depends, Request
 from pydantic import BaseModel
+from pydantic_core import to_json
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -108,11 +108,11 @@ def _not_acceptable(detail: str, offered: tuple[Format, ...]) -> Problem:
     return Problem(406, detail, hint=hint, facts={"offered": [form.value for form in offered]})
 
 
-def _table_format(request: Request) -> Format:
+async def _table_format(request: Request) -> Format:
     return asked_format(request)
 
 
-def _json_only(request: Request) -> Format:
+async def _json_only(request: Request) -> Format:
     return asked_format(request, (Format.JSON,))
 
 
@@ -194,34 +194,26 @@ def _address(request: Request) -> str:
 def _json_page(part: TablePart, url: str | None) -> bytes:
     beside = "".join(f",{json.dumps(name)}:{json_bytes(value).decode()}" for name, value in part.beside.items())
     ends = f'"next":{json.dumps(part.next)},"next_url":{json.dumps(url)}'
-    return f'{{"items":[{",".join(_json_rows(part.table))}],{ends}{beside}}}'.encode()
+    return b'{"items":' + _json_rows(part.table) + f",{ends}{beside}}}".encode()
 
 
-def _json_rows(table: pa.Table) -> list[str]:
-    """Each row as a JSON object; integers and decimals exact, what is not a number null."""
+def _json_rows(table: pa.Table) -> bytes:
+    """The rows as a list of JSON objects; integers and decimals exact, what is not a number null."""
+    if not any(map(pa.types.is_decimal, table.schema.types)):
+        return to_json(table.to_pylist(), inf_nan_mode="null")
+    # pydantic, seven times as fast, writes decimals as text.
     names = [json.dumps(name, ensure_ascii=False) for name in table.column_names]
-    columns = [_json_cells(column) for column in table.columns]
-    if not columns:
-        return ["{}"] * table.num_rows
-    return [
-        "{" + ",".join(f"{name}:{cell}" for name, cell in zip(names, row, strict=True)) + "}"
-        for row in zip(*columns, strict=True)
-    ]
-
-
-def _json_cells(column: pa.ChunkedArray[Any]) -> list[str]:
-    kind, cells = column.type, column.to_pylist()
-    if pa.types.is_integer(kind) and not column.null_count:
-        return list(map(str, cells))
-    return [_json_cell(cell) for cell in cells]
+    columns = [map(_json_cell, column.to_pylist()) for column in table.columns]
+    rows = (
+        ",".join(f"{name}:{cell}" for name, cell in zip(names, row, strict=True)) for row in zip(*columns, strict=True)
+    )
+    return f"[{','.join(f'{{{row}}}' for row in rows)}]".encode()
 
 
 def _json_cell(cell: object) -> str:
     if isinstance(cell, Decimal):
         return f"{cell:f}" if cell.is_finite() else "null"
-    if isinstance(cell, float) and not math.isfinite(cell):
-        return "null"
-    return json.dumps(cell, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return to_json(cell, inf_nan_mode="null").decode()
 
 
 def _bytes(sink: pa.BufferOutputStream) -> bytes:

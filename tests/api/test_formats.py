@@ -93,13 +93,20 @@ def test_integers_above_2_53_and_decimals_are_exact_in_json_and_nan_is_null(make
     )
 
     @app.get("/rows")
-    def rows(request: Request):
-        return table_answer(request, Format.JSON, of="x", lifetime=Lifetime.SHORT, make=lambda: table)
+    def rows(request: Request, columns: str):
+        def make() -> pa.Table:
+            return table.select(columns.split(","))
 
-    assert ask(app, "GET", "/rows").json()["items"] == [
+        return table_answer(request, Format.JSON, of="x", lifetime=Lifetime.SHORT, make=make)
+
+    expected = [
         {"tokens": 2**53 + 1, "sum": 10**30 + 1, "weight": None, "name": 'q"ü\n'},
         {"tokens": 2**63 - 1, "sum": None, "weight": 0.1, "name": None},
     ]
+    for columns in (["tokens", "sum", "weight", "name"], ["name", "weight", "tokens"], ["sum"]):
+        items = ask(app, "GET", f"/rows?columns={','.join(columns)}").json()["items"]
+        assert items == [{name: row[name] for name in columns} for row in expected]
+        assert [list(row) for row in items] == [columns, columns]
     with pytest.raises(ValueError, match="Out of range"):
         json_bytes({"x": float("nan")})
 
