@@ -7,7 +7,7 @@ the cursor holds the key of the last item shown, so that what is added meanwhile
 import base64
 import binascii
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Generic, TypeVar
 from urllib.parse import quote
@@ -70,10 +70,10 @@ def _is_key(part: object) -> bool:
     return isinstance(part, int) and not isinstance(part, bool) and 0 <= part <= LARGEST_NUMBER
 
 
-def page_query(*, limit: int, most: int) -> Callable[..., PageAsked]:
+def page_query(*, limit: int, most: int) -> Callable[..., Awaitable[PageAsked]]:
     """A dependency that reads `?limit=&cursor=`; `limit` is the default, `most` the largest."""
 
-    def page(
+    async def page(
         limit: Annotated[int, Query(ge=1, le=most, description="Items of one page.", examples=[limit])] = limit,
         cursor: Annotated[
             str | None,

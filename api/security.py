@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, Request, Security
+from fastapi.concurrency import run_in_threadpool
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer, SecurityScopes
 
 from api.problems import Problem
-from api.repository import Scope, token_hash
-from api.services import AppServices
+from api.repository import Scope, TokenRecord, token_hash
+from api.services import AppServices, Services
 
 BEARER = HTTPBearer(auto_error=False, scheme_name="token", description="A token made by `mixture tokens create`.")
 LONGEST_SECRET = 512
@@ -31,7 +32,7 @@ class Caller:
     scopes: frozenset[Scope]
 
 
-def _caller(request: Request, services: AppServices, credentials: Credentials) -> Caller | None:
+async def _caller(request: Request, services: AppServices, credentials: Credentials) -> Caller | None:
     """The holder of the token that came with a request; None where none came.
 
     Raises Problem 401: `authorization-invalid`, `token-unknown`.
@@ -42,24 +43,28 @@ def _caller(request: Request, services: AppServices, credentials: Credentials) -
         return None
     secret = credentials.credentials
     # Found by its hash in an index; the repository then compares hashes in constant time.
-    found = services.repository.find_token(token_hash(secret)) if len(secret) <= LONGEST_SECRET else None
+    found = await run_in_threadpool(_holder, services, secret) if len(secret) <= LONGEST_SECRET else None
     if found is None:
         raise _unauthorized("this token is not known, or was revoked", "token-unknown")
     request.scope.setdefault("state", {})["caller"] = found.name
     return Caller(found.name, found.id, found.scopes)
 
 
+def _holder(services: Services, secret: str) -> TokenRecord | None:
+    return services.repository.find_token(token_hash(secret))
+
+
 PossibleCaller = Annotated[Caller | None, Depends(_caller)]
 
 
-def reader(caller: PossibleCaller, services: AppServices) -> Caller | None:
+async def reader(caller: PossibleCaller, services: AppServices) -> Caller | None:
     """Lets a request read. Raises Problem: 401 `token-missing`, 403 `scope-missing` where reading is not open."""
     if services.settings.public_reads:
         return caller
     return _require(caller, Scope.READ)
 
 
-def writer(asked: SecurityScopes, caller: PossibleCaller) -> Caller:
+async def writer(asked: SecurityScopes, caller: PossibleCaller) -> Caller:
     """Lets a request write what the route's scopes say. Raises Problem: 401 `token-missing`, 403 `scope-missing`."""
     held = caller
     for scope in asked.scopes:

@@ -156,8 +156,8 @@ class Conditions:
         return found
 
 
-def services_of(request: Request) -> Services:
-    """The services of the application that answers a request."""
+async def services_of(request: Request) -> Services:
+    """The services of the application that answers a request. Waits for nothing; not async, it would take a thread."""
     found = request.app.state.services
     assert isinstance(found, Services)
     return found
