@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from mixture.errors import ScheduleError, nearest
 from mixture.schedule.fields import ScheduleData, check_fields
 from mixture.schedule.history import history
 from mixture.schedule.order import DomainOrder, Permutations
 from mixture.schedule.permute import I64, key64
-from mixture.schedule.stretch import Runs, Stretch
+from mixture.schedule.rows import Rows, bounds_by_domain, split_by_epoch
+from mixture.schedule.stretch import Stretch
 from mixture.schedule.tree import Tree
 from mixture.schedule.windows import Windows
 
@@ -24,41 +24,6 @@ CHUNK_COUNTS = 1 << 21
 """Counts by domain that are held at once, 8 bytes each: with tiny batches of many domains they outnumber the rows."""
 SPARSE = 8
 """A selection below one in this many of a chunk's rows is looked up row by row, without laying the chunk out."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """What stands at positions, one element a position.
-
-    position: int64, from 0 over the run     domain: int32, an index into the schedule's domains
-    draw:     int64, a place in the domain's endless order     epoch: int64, full passes before it
-    sequence: int64, the number of the sequence in storage     tokens: int64, its length
-    """
-
-    position: I64
-    domain: npt.NDArray[np.int32]
-    draw: I64
-    epoch: I64
-    sequence: I64
-    tokens: I64
-
-    @property
-    def first_token(self) -> I64:
-        """Where each sequence begins in its domain: int64."""
-        return self.sequence * self.tokens
-
-    def __len__(self) -> int:
-        return int(self.position.size)
-
-    @classmethod
-    def join(cls, parts: list[Rows]) -> Rows:
-        """The rows of all parts, one after the other."""
-        if len(parts) == 1:
-            return parts[0]
-        if not parts:
-            none = np.empty(0, dtype=np.int64)
-            return cls(none, none.astype(np.int32), none, none, none, none)
-        return cls(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(cls)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,14 +304,14 @@ class Schedule:
         j0, j1, batch = step - stretch.first_step, stop - stretch.first_step, stretch.batch
         runs = stretch.runs(j0, j1)
         per_epoch = self._per_epoch[stretch.length]
-        domain, first, count, epoch = _split_by_epoch(runs, per_epoch)
+        domain, first, count, epoch = split_by_epoch(runs, per_epoch)
         ends = np.cumsum(count)
         ahead = first - (ends - count)
         place = stretch.layout_places(j0, j1, picked)
         if picked.size * SPARSE < (j1 - j0) * batch:
             run = np.searchsorted(ends, place, side="right")
             draw = ahead[run] + place
-            low, high = _bounds(domain[run], draw, len(self.names))
+            low, high = bounds_by_domain(domain[run], draw, len(self.names))
         else:
             run = np.repeat(np.arange(count.size), count)[place]
             draw = ahead[run] + place
@@ -369,30 +334,3 @@ class Schedule:
         shift[used] = starts - low[used]
         sequences: I64 = flat[(ahead + shift[domain])[run] + place]
         return sequences
-
-
-def _split_by_epoch(runs: Runs, per_epoch: I64) -> tuple[I64, I64, I64, I64]:
-    """Runs cut where an epoch ends: (domain, first draw, count, epoch)."""
-    sizes = per_epoch[runs.domain]
-    epoch = runs.first // sizes
-    over = runs.first + runs.count > (epoch + 1) * sizes
-    if not over.any():
-        return runs.domain, runs.first, runs.count, epoch
-    pieces = np.ones(runs.first.size, dtype=np.int64)
-    pieces[over] = ((runs.first + runs.count - 1)[over]) // sizes[over] - epoch[over] + 1
-    of = np.repeat(np.arange(pieces.size), pieces)
-    epoch = epoch[of] + np.arange(of.size) - (np.cumsum(pieces) - pieces)[of]
-    first = np.maximum(runs.first[of], epoch * sizes[of])
-    end = np.minimum((runs.first + runs.count)[of], (epoch + 1) * sizes[of])
-    return runs.domain[of], first, end - first, epoch
-
-
-def _bounds(domain: I64, draw: I64, num_domains: int) -> tuple[I64, I64]:
-    """The least draw of each domain and one past the greatest; 0 and 0 where there is none."""
-    order = np.argsort(domain, kind="stable")
-    found, begins = np.unique(domain[order], return_index=True)
-    low, high = np.zeros(num_domains, dtype=np.int64), np.zeros(num_domains, dtype=np.int64)
-    if found.size:
-        low[found] = np.minimum.reduceat(draw[order], begins)
-        high[found] = np.maximum.reduceat(draw[order], begins) + 1
-    return low, high
