@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-
 import anyio
 import anyio.to_thread
 from anyio.lowlevel import RunVar
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
@@ -57,23 +54,20 @@ class BatchesResponse(Response):
         self.init_headers(HEADERS)
         self._frames = frames
         self._services = services
-        self._end = End.STOPPING
         self._gone = False
-        self._failed: MixtureError | OSError | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer the request. Raises StreamFailedError behind the ending that says so."""
         with self._services.streams.place(client_of(scope)):
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+            failed = None
             async with anyio.create_task_group() as group:
                 group.start_soon(self._watch, receive, group.cancel_scope)
-                sending, reading = anyio.create_memory_object_stream[Pieces](0)
-                group.start_soon(self._read, sending)
-                await self._send(send, reading)
+                failed = await self._send(send)
                 group.cancel_scope.cancel()
             self._frames.close()
-            if self._failed is not None:
-                raise StreamFailedError(f"step {self._frames.next_step} could not be read") from self._failed
+            if failed is not None:
+                raise StreamFailedError(f"step {self._frames.next_step} could not be read") from failed
 
     async def _watch(self, receive: Receive, scope: anyio.CancelScope) -> None:
         """See the client leave. The server then refuses or swallows what is sent, so that sending ends by itself.
@@ -87,32 +81,25 @@ class BatchesResponse(Response):
         await anyio.sleep(LEAVING_SECONDS)
         scope.cancel()
 
-    async def _read(self, made: MemoryObjectSendStream[Pieces]) -> None:
-        """Make record batches, each when the one before is taken to be sent, so that one is read while one is sent."""
-        with made, contextlib.suppress(anyio.BrokenResourceError):
-            while not (self._gone or self._services.stopping.is_set()):
-                try:
-                    pieces = await anyio.to_thread.run_sync(next, self._frames, None, limiter=_limiter())
-                except (MixtureError, OSError) as error:
-                    self._end, self._failed = End.FAILED, error
-                    return
+    async def _send(self, send: Send) -> MixtureError | OSError | None:
+        """Send record batches and the ending. Gives what went wrong."""
+        end = End.STOPPING
+        try:
+            while not self._services.stopping.is_set():
+                pieces = await anyio.to_thread.run_sync(next, self._frames, None, limiter=_limiter())
                 if pieces is None:
-                    self._end = End.COMPLETE
-                    return
-                await made.send(pieces)
-
-    async def _send(self, send: Send, made: MemoryObjectReceiveStream[Pieces]) -> None:
-        with made:
-            async for pieces in made:
+                    end = End.COMPLETE
+                    break
                 await self._send_pieces(send, pieces)
                 if self._gone:
-                    return
-        code = None
-        if self._failed is not None:
-            code = self._failed.code if isinstance(self._failed, MixtureError) else FILE_ERROR
-        await self._send_pieces(send, self._frames.ending(self._end, code=code))
-        if self._failed is None:
-            await send({"type": "http.response.body", "body": b"", "more_body": False})
+                    return None
+        except (MixtureError, OSError) as error:
+            code = error.code if isinstance(error, MixtureError) else FILE_ERROR
+            await self._send_pieces(send, self._frames.ending(End.FAILED, code=code))
+            return error
+        await self._send_pieces(send, self._frames.ending(end))
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+        return None
 
     async def _send_pieces(self, send: Send, pieces: Pieces) -> None:
         for piece in pieces:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from api.batches.buffers import Buffers
+from mixture.client.buffers import Buffers
 from mixture.errors import StreamError
 from mixture.plan import Lock
 from mixture.schedule import Rows
@@ -16,9 +16,9 @@ from mixture.store import Store
 from mixture.stream import Batch, Stream
 from mixture.stream.batch import Tokens
 
-PART_BYTES = 2 << 20
-"""Tokens of one record batch, about; far below the 16 MiB that one may have. An open stream holds two of them: one is
-read while one is sent."""
+PART_BYTES = 4 << 20
+"""Tokens of one record batch, about; below the 16 MiB that one may have, as each open stream holds one. Of 2 MiB, a
+stream takes a tenth more time."""
 
 BUFFERS = Buffers(PART_BYTES)
 

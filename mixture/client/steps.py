@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
 
+from mixture.client.body import Body
 from mixture.client.service import InterruptedRequestError
 from mixture.client.wire import Checksum, End, Key
 from mixture.errors import StreamError
@@ -31,7 +31,7 @@ class Expected:
     more_tokens: int
 
 
-def read_steps(body: BinaryIO, expected: Expected, steps: range) -> Iterator[Batch]:
+def read_steps(body: Body, expected: Expected, steps: range) -> Iterator[Batch]:
     """The steps of a body, which are followed by an ending that says that all of them are there.
 
     Raises InterruptedRequestError where the body is cut, damaged, or ends in another way: what was not given by then is
@@ -40,7 +40,7 @@ def read_steps(body: BinaryIO, expected: Expected, steps: range) -> Iterator[Bat
     names = pa.array(expected.schedule.names, pa.string())
     step = steps.start
     try:
-        reader = pa.ipc.open_stream(body)
+        reader = pa.ipc.open_stream(pa.PythonFile(body, mode="r"))
         _check_run(reader.schema, expected)
         rows: _Rows | None = None
         while True:
@@ -54,6 +54,7 @@ def read_steps(body: BinaryIO, expected: Expected, steps: range) -> Iterator[Bat
                     raise InterruptedRequestError(f"the service sends more than the steps before {step}")
                 rows = _Rows(expected, step)
             rows.add(record, names)
+            del record  # its memory is that of the next one
             if Key.CHECKSUM in said:
                 yield rows.whole(said)
                 step, rows = step + 1, None

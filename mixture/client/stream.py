@@ -6,6 +6,7 @@ from collections.abc import Generator, Iterator
 from types import TracebackType
 from typing import Self, cast
 
+from mixture.client.body import Body
 from mixture.client.served import ServedStore, fetch_lock, fetch_store
 from mixture.client.service import InterruptedRequestError, Service
 from mixture.client.steps import Expected, read_steps
@@ -101,7 +102,7 @@ class RemoteStream(Stream):
         said = {name: str(value).lower() for name, value in query.items()}
         try:
             with self._service.open("/batches", accept=MEDIA_TYPE, query=said) as body:
-                yield from read_steps(body, expected, steps)
+                yield from read_steps(Body(body), expected, steps)
         except StreamError as error:
             if error.code != "unknown-mixture":
                 raise

@@ -1,7 +1,7 @@
-"""Memory for parts of steps: used again while it is warm, given back to the system where many were needed.
+"""Memory for record batches: used again while it is warm, given back to the system where many were needed.
 
-The heap does neither well: what 100 slow clients had held, 250 MB, stayed with it when they had left; and a fresh
-mapping for each part costs as much, for its page faults, as copying the tokens into it.
+The heap keeps what it had: 250 MB of 100 slow clients stayed with a service when they had left. And a fresh mapping
+for each record batch costs as much, for its page faults, as copying the tokens into it.
 """
 
 from __future__ import annotations
