@@ -22,7 +22,7 @@ LEAVING_SECONDS = 1.0
 
 FILE_ERROR = "file-error"
 
-READERS = 2
+READERS = 4
 """Record batches that are read at a time, in threads of their own: slow requests do not take them, and they do not take
 the interpreter from the loop for longer."""
 
@@ -61,11 +61,13 @@ class BatchesResponse(Response):
         with self._services.streams.place(client_of(scope)):
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
             failed = None
-            async with anyio.create_task_group() as group:
-                group.start_soon(self._watch, receive, group.cancel_scope)
-                failed = await self._send(send)
-                group.cancel_scope.cancel()
-            self._frames.close()
+            try:
+                async with anyio.create_task_group() as group:
+                    group.start_soon(self._watch, receive, group.cancel_scope)
+                    failed = await self._send(send)
+                    group.cancel_scope.cancel()
+            finally:
+                self._frames.close()
             if failed is not None:
                 raise StreamFailedError(f"step {self._frames.next_step} could not be read") from failed
 
@@ -86,13 +88,13 @@ class BatchesResponse(Response):
         end = End.STOPPING
         try:
             while not self._services.stopping.is_set():
-                pieces = await anyio.to_thread.run_sync(next, self._frames, None, limiter=_limiter())
+                pieces = await anyio.to_thread.run_sync(self._next, limiter=_limiter())
+                if self._gone:
+                    return None
                 if pieces is None:
                     end = End.COMPLETE
                     break
                 await self._send_pieces(send, pieces)
-                if self._gone:
-                    return None
         except (MixtureError, OSError) as error:
             code = error.code if isinstance(error, MixtureError) else FILE_ERROR
             await self._send_pieces(send, self._frames.ending(End.FAILED, code=code))
@@ -100,6 +102,10 @@ class BatchesResponse(Response):
         await self._send_pieces(send, self._frames.ending(end))
         await send({"type": "http.response.body", "body": b"", "more_body": False})
         return None
+
+    def _next(self) -> Pieces | None:
+        """The next record batch, in a thread; the client may have left while this waited for one."""
+        return None if self._gone else next(self._frames, None)
 
     async def _send_pieces(self, send: Send, pieces: Pieces) -> None:
         for piece in pieces:
