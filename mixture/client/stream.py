@@ -26,7 +26,7 @@ class RemoteStream(Stream):
     It has what a local stream has, states included: a state of one is loaded by the other. Schedule, history and
     content are worked out here, from the lock and the contents that the service stated when the stream was opened; the
     service is asked for rows only, and refused when they are not of that run. A step is given once, and whole, whatever
-    happens to the connection. To be closed, or used as a context; before the first batch it may go to another process.
+    happens to the connection. To be closed, or used as a context.
     """
 
     def __init__(
