@@ -154,8 +154,8 @@ Harm = Callable[[int, bytes], bytes | None]
 
 
 @contextmanager
-def proxy(port: int, harms: Callable[[], Harm]) -> Iterator[str]:
-    """The address of a proxy before a service; each connection asks `harms` what will be done to its answer."""
+def proxy(port: int, harms: Callable[[bytes], Harm]) -> Iterator[str]:
+    """The address of a proxy before a service; each request asks `harms` what will be done to its answer."""
     with socket.create_server(("127.0.0.1", 0), backlog=64) as listening:
 
         def serve() -> None:
@@ -164,17 +164,18 @@ def proxy(port: int, harms: Callable[[], Harm]) -> Iterator[str]:
                     client, _ = listening.accept()
                 except OSError:
                     return
-                threading.Thread(target=_pass_on, args=(client, port, harms()), daemon=True).start()
+                threading.Thread(target=_pass_on, args=(client, port, harms), daemon=True).start()
 
         threading.Thread(target=serve, daemon=True).start()
         yield f"http://127.0.0.1:{listening.getsockname()[1]}"
         listening.shutdown(socket.SHUT_RDWR)
 
 
-def _pass_on(client: socket.socket, port: int, harm: Harm) -> None:
+def _pass_on(client: socket.socket, port: int, harms: Callable[[bytes], Harm]) -> None:
     with client, contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)) as service:
-        service.sendall(client.recv(1 << 16))  # a request of this client's is one piece
-        seen = 0
+        request = client.recv(1 << 16)  # of this client's, in one piece
+        service.sendall(request)
+        harm, seen = harms(request), 0
         while data := service.recv(1 << 12):
             kept = harm(seen, data)
             if kept is None:

@@ -79,6 +79,9 @@ class Service:
             request.add_unredirected_header("Authorization", f"Bearer {self.token}")
         try:
             with urllib.request.urlopen(request, timeout=self.timeout_seconds) as response:
+                if "Content-Length" not in response.headers and "Transfer-Encoding" not in response.headers:
+                    # http.client takes a head that was cut for a whole one, and then nothing for the whole body.
+                    raise InterruptedRequestError(f"{address}: the head of the answer says no length")
                 yield response
         except urllib.error.HTTPError as error:
             with error:
@@ -150,16 +153,15 @@ def _refused(error: urllib.error.HTTPError, address: str) -> Exception:
     """The error that a status which is no success stands for."""
     problem = _problem(error)
     detail = str(problem.get("detail") or error.reason)
-    if error.code in PASSING:
+    if error.code in PASSING or "code" not in problem:
+        # What is no problem of the service was answered by something before it, perhaps while it is being replaced.
         after = error.headers.get("Retry-After", "")
         wait = float(after) if after.isascii() and after.isdecimal() else None
         return InterruptedRequestError(f"{address}: {error.code} {detail}", wait_seconds=wait)
-    code = str(problem.get("code") or f"http-{error.code}")
+    code, hint = str(problem["code"]), problem.get("hint")
     kind = StoreError if code in OF_STORES else StreamError
-    hint = problem.get("hint")
-    return kind(
-        detail, code=code, place=Place(file=address), hint=None if hint is None else str(hint), status=error.code
-    )
+    place = Place(file=address)
+    return kind(detail, code=code, place=place, hint=None if hint is None else str(hint), status=error.code)
 
 
 def _problem(error: urllib.error.HTTPError) -> dict[str, object]:
