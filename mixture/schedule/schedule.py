@@ -63,6 +63,10 @@ class Schedule:
         self._lay_stretches()
         self._stretch_steps = [stretch.first_step for stretch in self._stretches]
 
+    def __reduce__(self) -> tuple[type[Schedule], tuple[ScheduleData]]:
+        """A schedule goes to another process as its fields: what it has worked out is worked out there again."""
+        return Schedule, (self.data,)
+
     # ---- steps and positions --------------------------------------------------------------------------------
 
     def positions_before(self, step: int) -> int:

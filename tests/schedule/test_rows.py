@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import tracemalloc
 from dataclasses import fields
 from itertools import pairwise
@@ -162,3 +163,10 @@ def test_tiny_batches_of_many_domains_take_no_more_memory_than_large_ones():
         tracemalloc.stop()
     assert rows == 60_000
     assert peak < 150 << 20  # counts by domain of all these steps at once would take 240 MB, three times over
+
+
+def test_a_schedule_goes_to_another_process_and_reads_the_same_there():
+    data = make_run({"a": 10_000, "b": 30_000}, [(100, 16, [1, 2])], [(0, 8, 1)])
+    schedule = Schedule(data)
+    before = schedule.rows(0, 800)
+    assert_same(pickle.loads(pickle.dumps(schedule)).rows(0, 800), before)
