@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import resource
+import threading
 from collections.abc import Sequence
 from typing import cast
 
@@ -22,7 +23,7 @@ class Maps(dict[int, memoryview]):
     """The bytes of the tokens of each file, by the file's number; mapped when first asked for.
 
     A map keeps its file open, so no more are kept than half the files a process may open; the oldest goes first. A view
-    of it stays good.
+    of it stays good. Safe from any number of threads: what is mapped is found without a lock, and mapped under one.
     """
 
     def __init__(self, paths: Sequence[str], sizes: Sequence[int]) -> None:
@@ -30,8 +31,15 @@ class Maps(dict[int, memoryview]):
         self._paths = paths
         self._sizes = sizes
         self._most = max(16, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
+        self._guard = threading.Lock()
 
     def __missing__(self, number: int) -> memoryview:
+        with self._guard:
+            # Another thread may have mapped it while this one waited.
+            found = self.get(number)
+            return self._map(number) if found is None else found
+
+    def _map(self, number: int) -> memoryview:
         mapped = map_file(self._paths[number], DATA_START + self._sizes[number])
         # Reading ahead around a row costs 2 ms where it lies in a hole. Who wants rows sooner calls prefetch.
         mapped.madvise(mmap.MADV_RANDOM)

@@ -1,0 +1,46 @@
+"""Threads may share a store, also where it has more files than a process may hold open."""
+
+from __future__ import annotations
+
+import string
+import subprocess
+import sys
+
+from store.makers import MakeStore
+
+READ = """
+import resource, sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from mixture.store import open_store
+
+path = sys.argv[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))  # half of it: 32 files, of 62
+sys.setswitchinterval(1e-6)
+store = open_store(path)
+names = list(store.domains)
+reader = store.reader(names)
+number = np.array([ord(name[1:]) for name in names])
+
+
+def read(thread):
+    for turn in range(4000):
+        domain = (np.arange(4) * (2 * thread + 1) + turn * (7 + thread)) % len(names)
+        rows = reader.rows(domain, np.full(4, turn % 8), 16)
+        assert (rows == number[domain, None]).all()
+
+
+with ThreadPoolExecutor(4) as threads:
+    list(threads.map(read, range(4)))
+mapped = sum(path in line for line in open("/proc/self/maps"))
+assert mapped <= 32, mapped
+"""
+
+
+def test_threads_that_share_more_files_than_may_be_open_read_what_is_there(make_store: MakeStore):
+    letters = string.ascii_letters + string.digits
+    store = make_store(**{f"d{letter}": [24 * letter] for letter in letters})
+    done = subprocess.run([sys.executable, "-c", READ, str(store.path)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
