@@ -32,7 +32,7 @@ STREAMED: dict[int | str, dict[str, Any]] = {
 }
 
 
-def _arrow_only(request: Request) -> Format:
+async def _arrow_only(request: Request) -> Format:
     return asked_format(request, (Format.ARROW,))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from functools import partial
 from typing import Annotated
 
@@ -28,8 +28,8 @@ def known_run(run_id: RunId, services: AppServices) -> str:
     return services.repository.run(run_id).id
 
 
-def stream_place(request: Request, services: AppServices) -> Iterator[None]:
-    """One of the streams that this client may have open, until it ends."""
+async def stream_place(request: Request, services: AppServices) -> AsyncIterator[None]:
+    """One of the streams that this client may have open, until it ends. Waits for nothing, and takes no thread."""
     with services.streams.place(client_of(request.scope)):
         yield
 
