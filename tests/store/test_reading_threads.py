@@ -42,5 +42,5 @@ assert mapped <= 32, mapped
 def test_threads_that_share_more_files_than_may_be_open_read_what_is_there(make_store: MakeStore):
     letters = string.ascii_letters + string.digits
     store = make_store(**{f"d{letter}": [24 * letter] for letter in letters})
-    done = subprocess.run([sys.executable, "-c", READ, str(store.path)], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", READ, str(store.path)], check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
