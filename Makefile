@@ -28,9 +28,9 @@ demo: $(RUN) ## Text on this machine to a store, a plan, a lock and batches, in 
 test: $(DEV) ## All tests that need nothing but Python; ARGS="tests/plan -k budget" runs some
 	PYTHONHASHSEED=random $(VENV)/bin/python -m pytest -n auto $(ARGS)
 
-test-all: test ## And those that need PostgreSQL and nginx, which it installs where missing (Debian, as root)
-	ls /usr/lib/postgresql/*/bin/postgres /usr/sbin/nginx >/dev/null 2>&1 || (apt-get update -qq && apt-get install -y -qq postgresql nginx-light)
-	MIXTURE_TEST_ALL=1 $(VENV)/bin/python -m pytest -n auto -m "needs_postgres or needs_nginx"
+test-all: test ## And those that need PostgreSQL, nginx and Chromium, which it installs where missing (Debian, as root)
+	ls /usr/lib/postgresql/*/bin/postgres /usr/sbin/nginx /usr/bin/chromium >/dev/null 2>&1 || (apt-get update -qq && apt-get install -y -qq postgresql nginx-light chromium)
+	MIXTURE_TEST_ALL=1 $(VENV)/bin/python -m pytest -n auto -m "needs_postgres or needs_nginx or needs_browser"
 
 check: $(DEV) ## Format, lint and types
 	$(VENV)/bin/ruff format --check .

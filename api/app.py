@@ -23,6 +23,7 @@ from api.edge import TRACE_HEADER, Edge
 from api.formats import Suffixes
 from api.limits import Limits
 from api.metrics import Measured
+from api.pages import routes as pages
 from api.queries import KnownNames
 from api.services import Services, logger
 from api.settings import Settings, load_settings
@@ -54,8 +55,9 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.services = services
     app.openapi = lambda: describe(app)  # type: ignore[method-assign]
     problems.install(app)
-    for module in sorted(found.name for found in pkgutil.iter_modules(routes.__path__)):
-        app.include_router(importlib.import_module(f"{routes.__name__}.{module}").router)
+    for package in (routes, pages):
+        for module in sorted(found.name for found in pkgutil.iter_modules(package.__path__)):
+            app.include_router(importlib.import_module(f"{package.__name__}.{module}").router)
     return app
 
 

@@ -41,11 +41,12 @@ class Format(Enum):
 
 
 _BY_SUFFIX = {form.suffix: form for form in Format}
-PREFIX = "/v1/"
+PREFIXES = ("/v1/", "/index.", "/mixtures/", "/catalogs/", "/runs/")
+"""Addresses that have forms: those of data, and those of pages."""
 
 
 class Suffixes:
-    """Middleware: takes `.json`, `.csv`, `.parquet` or `.arrow` off addresses below /v1/ and keeps what it asks for.
+    """Middleware: takes `.json`, `.csv`, `.parquet` or `.arrow` off addresses and keeps what it asks for.
 
     In the request's state: `format` (or None), and `asked_path`, the path as it came.
     """
@@ -55,7 +56,7 @@ class Suffixes:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         # Only what is read has forms: taken off a name that is written to, an ending would write to another name.
-        if scope["type"] == "http" and scope["method"] in ("GET", "HEAD") and scope["path"].startswith(PREFIX):
+        if scope["type"] == "http" and scope["method"] in ("GET", "HEAD") and scope["path"].startswith(PREFIXES):
             path: str = scope["path"]
             stem, dot, ending = path.rpartition(".")
             form = _BY_SUFFIX.get(f".{ending}") if dot else None
@@ -151,7 +152,7 @@ def table_answer(
     headers = fresh.headers(request) | link(url)
     if form is Format.JSON:
         return Response(_json_page(part, url), headers=headers, media_type=form.value)
-    return Response(_WRITERS[form](part.table), headers=headers, media_type=form.value)
+    return Response(table_bytes(form, part.table), headers=headers, media_type=form.value)
 
 
 def json_answer(
@@ -258,6 +259,11 @@ _WRITERS: Mapping[Format, Callable[[pa.Table], bytes]] = {
     Format.PARQUET: _parquet,
     Format.ARROW: _arrow,
 }
+
+
+def table_bytes(form: Format, table: pa.Table) -> bytes:
+    """A table as a file of a format that is not JSON."""
+    return _WRITERS[form](table)
 
 
 def table_responses(model: type[BaseModel], example: str) -> dict[int | str, dict[str, Any]]:

@@ -1,0 +1,97 @@
+"""From a view to an answer: HTML by a template, or the view's data, by the ending of the address or by `Accept`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Protocol
+
+import jinja2
+import pyarrow as pa
+from fastapi import Request
+from starlette.datastructures import URL
+from starlette.responses import Response
+
+from api.caching import Freshness, Lifetime, not_modified, tag_of
+from api.formats import Format, asked_format, json_bytes, table_bytes
+from api.pages import figures
+from api.pages.links import Links, ServedLinks
+from mixture._version import __version__
+
+HTML = "text/html"
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
+)
+"""The content policy of pages: the service's own files, and nothing that stands in the page itself."""
+
+
+class View(Protocol):
+    """What a page shows: a pydantic model, whose JSON is the page's `.json`."""
+
+    def model_dump_json(self, *, by_alias: bool = ...) -> str: ...
+
+    def table(self) -> pa.Table:
+        """The page's main table: its `.csv` and `.parquet`."""
+        ...
+
+
+@lru_cache(maxsize=1)
+def environment() -> jinja2.Environment:
+    """The templates. What they are given is escaped; a name that is not given is an error."""
+    made = jinja2.Environment(
+        loader=jinja2.PackageLoader("api.pages"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    for filter_ in (figures.tokens, figures.integer, figures.percent, figures.epochs, figures.times):
+        made.filters[filter_.__name__] = filter_
+    made.globals |= {"Format": Format, "version": __version__}
+    return made
+
+
+def render(template: str, links: Links, view: object) -> str:
+    """The HTML of a page. Templates have `view` and `links`."""
+    return environment().get_template(template).render(view=view, links=links)
+
+
+def links_of(request: Request) -> ServedLinks:
+    """The addresses as this request's page writes them."""
+    url = URL(scope=request.scope)
+    prefix = request.scope.get("root_path", "").rstrip("/")
+    path = request.scope["path"].removeprefix(prefix)
+    return ServedLinks(f"{url.scheme}://{url.netloc}", prefix, path, tuple(request.query_params.multi_items()))
+
+
+def asked_page_format(request: Request) -> Format | None:
+    """The format of data that a request for a page asks for; None: the page itself.
+
+    Raises Problem 406 `not-acceptable`.
+    """
+    ending = request.scope.get("state", {}).get("format")
+    header = request.headers.get("accept") or "*/*"
+    if ending is None and ("*/*" in header or HTML in header):
+        return None
+    return asked_format(request)
+
+
+def page_answer(request: Request, template: str, *, of: str, lifetime: Lifetime, make: Callable[[], View]) -> Response:
+    """A page, or its data, or 304 before any of it is worked out.
+
+    of: what the address leads to, such as a lock's digest: with path, query and format it makes the entity tag
+    """
+    form = asked_page_format(request)
+    links = links_of(request)
+    fresh = Freshness(tag_of(of, links.here(), links.base, form and form.value), lifetime)
+    known = not_modified(request, fresh)
+    if known is not None:
+        return known
+    view = make()
+    headers = fresh.headers(request)
+    if form is None:
+        html = render(template, links, view)
+        return Response(html, headers=headers | {"Content-Security-Policy": POLICY}, media_type=HTML)
+    data = json_bytes(view) if form is Format.JSON else table_bytes(form, view.table())
+    return Response(data, headers=headers, media_type=form.value)

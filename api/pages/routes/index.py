@@ -1,0 +1,36 @@
+"""/: what there is."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from api.caching import Lifetime
+from api.lists import PageQuery, encode_cursor, name_after
+from api.pages.index import IndexView, MixtureLine, RunLine
+from api.pages.render import page_answer
+from api.routes.mixtures import head
+from api.security import Reads
+from api.services import AppServices
+
+router = APIRouter(tags=["pages"], include_in_schema=False, dependencies=[Reads])
+SHOWN_RUNS = 20
+
+
+@router.get("/")
+@router.get("/index")
+def index(services: AppServices, page: PageQuery, request: Request) -> Response:
+    """The mixtures in order of name, and the runs that were registered last."""
+    heads = [head(one) for one in services.heads(after=name_after(page), limit=page.limit + 1)]
+    shown = heads[: page.limit]
+    runs = services.repository.runs(before=None, limit=SHOWN_RUNS) if page.after is None else []
+    view = IndexView(
+        mixtures=tuple(MixtureLine(**one.model_dump(include=set(MixtureLine.model_fields))) for one in shown),
+        runs=tuple(
+            RunLine(id=one.id, name=one.name or one.id, mixture=one.mixture, registered=one.registered) for one in runs
+        ),
+        next=encode_cursor(shown[-1].name) if len(heads) > len(shown) else None,
+    )
+    return page_answer(
+        request, "index.html", of=view.model_dump_json(), lifetime=Lifetime.NOT_AT_ALL, make=lambda: view
+    )

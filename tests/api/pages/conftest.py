@@ -1,0 +1,83 @@
+"""Pages in a real browser: the system's Chromium, driven by Playwright, on a service that runs as a process."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from service_processes import copy_of_the_service
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+SCREENSHOTS = Path(os.environ.get("MIXTURE_SCREENSHOTS", "build/screenshots"))
+SERIOUS = ("serious", "critical")
+
+
+def pytest_collection_modifyitems(items):
+    """Tests that ask for a page need the browser: skipped where there is none, never in `make test-all`."""
+    for item in items:
+        if "page" in getattr(item, "fixturenames", ()) and Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.needs_browser)
+            if CHROMIUM is None and "MIXTURE_TEST_ALL" not in os.environ:
+                item.add_marker(pytest.mark.skip(reason="there is no Chromium on this machine"))
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """The system's Chromium without a window.
+
+    Of one module: while Playwright is started, the thread has a running event loop, in which no other test could run.
+    """
+    assert CHROMIUM is not None, "apt-get install chromium"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A page that fails its test where a script fails, the console shows an error, or another host is asked."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    wrong: list[str] = []
+
+    def heard(message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            wrong.append(f"console: {message.text} ({message.location})")
+
+    def asked(url: str) -> None:
+        if not url.startswith(("http://127.0.0.1", "http://localhost", "file:", "data:", "blob:")):
+            wrong.append(f"asked for {url}")
+
+    page.on("console", heard)
+    page.on("pageerror", lambda error: wrong.append(f"script: {error}"))
+    page.on("request", lambda request: asked(request.url))
+    yield page
+    context.close()
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.fixture(scope="session")
+def service(tmp_path_factory) -> Iterator[str]:
+    """The address of a service that shows the mixtures of the repository."""
+    with copy_of_the_service(tmp_path_factory.mktemp("service")) as url:
+        yield url
+
+
+@pytest.fixture
+def look(page: Page, request):
+    """`look("mixture")`: a screenshot for whoever looks at the pages, and no serious fault of accessibility."""
+
+    def shoot(name: str) -> None:
+        SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
+        found = Axe().run(page).response["violations"]
+        serious = [f"{one['id']}: {one['nodes'][0]['html'][:200]}" for one in found if one["impact"] in SERIOUS]
+        assert not serious, "\n".join(serious)
+
+    return shoot
