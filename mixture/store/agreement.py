@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mixture.errors import Place, StoreError, nearest
+from mixture.store.description import StoreDescription
 from mixture.store.manifest import read_manifest
+from mixture.store.mapping import Standing
 from mixture.store.store import Store, Verify
 from mixture.store.verify import Progress, damage
 
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from mixture.plan import Lock
 
 
-def disagreements(store: Store, lock: Lock) -> list[StoreError]:
+def disagreements(store: StoreDescription, lock: Lock) -> list[StoreError]:
     """Where the store is not the lock's: another tokenizer, domains it lacks, other numbers of tokens, other content.
 
     Domains that no segment of the lock draws from are no matter, nor is content for which the lock keeps no digest.
@@ -84,8 +86,9 @@ def verify_store(
     Errors: StoreError where there is no store to read, or a file is missing, cut short or changed at its ends.
     """
     folder = Path(path)
+    standing = Standing(folder)
     manifest = read_manifest(folder)
     found = list(damage(folder, manifest, progress))
     if lock is not None:
-        found += disagreements(Store(folder, manifest, Verify.FULL), lock)
+        found += disagreements(Store(folder, manifest, Verify.FULL, standing), lock)
     return found

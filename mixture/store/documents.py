@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from mixture.errors import Place, StoreError
 from mixture.store.files import DATA_START
 from mixture.store.manifest import DOCUMENT_ENDS, DOCUMENTS, DOCUMENTS_BY_ID, ENDS_DTYPE, Manifest
-from mixture.store.mapping import arrow_file, map_file, readable
+from mixture.store.mapping import Standing, arrow_file, map_file, readable
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +40,9 @@ class Documents:
     binary search over a memory map serves rows of any domains. Its entries are the rows of documents.parquet.
     """
 
-    def __init__(self, folder: Path, manifest: Manifest) -> None:
+    def __init__(self, folder: Path, manifest: Manifest, standing: Standing) -> None:
         self._folder = folder
+        self._standing = standing
         self._num_documents = manifest.num_documents
         tokens = [0, *(domain.tokens for domain in manifest.domains)]
         documents = [0, *(domain.documents for domain in manifest.domains)]
@@ -53,6 +54,7 @@ class Documents:
         """Where each document ends, int64 [documents of the store], mapped."""
         size = DATA_START + ENDS_DTYPE.itemsize * self._num_documents
         mapped = map_file(str(self._folder / DOCUMENT_ENDS), size)
+        self._standing.check()
         return np.frombuffer(mapped, ENDS_DTYPE, self._num_documents, DATA_START)
 
     def spans(self, domain: NDArray[np.integer], first_token: NDArray[np.int64], length: int) -> Spans:
@@ -102,6 +104,7 @@ class Documents:
         """All rows of documents.parquet with this id, in order of place."""
         path = self._folder / DOCUMENTS_BY_ID
         with readable(path), arrow_file(path) as source:
+            self._standing.check()
             found = pq.read_table(source, columns=["row"], filters=[("id", "==", identity)])
         rows: list[int] = np.sort(found["row"].to_numpy()).tolist()
         return pa.concat_tables([self._rows(row, row + 1) for row in rows] or [self._rows(0, 0)])
@@ -130,6 +133,7 @@ class Documents:
         """The footer of documents.parquet, and the rows before each of its groups."""
         path = self._folder / DOCUMENTS
         with readable(path), arrow_file(path) as source:
+            self._standing.check()
             metadata = pq.read_metadata(source)
         counts = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
         return metadata, np.cumsum([0, *counts], dtype=np.int64)
@@ -138,6 +142,7 @@ class Documents:
         metadata, before = self._metadata
         path = self._folder / DOCUMENTS
         with readable(path), arrow_file(path) as source, pq.ParquetFile(source, metadata=metadata) as file:
+            self._standing.check()
             if first == last:
                 return file.schema_arrow.empty_table()
             low = int(np.searchsorted(before, first, side="right")) - 1

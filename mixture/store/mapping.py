@@ -11,6 +11,34 @@ from pathlib import Path
 import pyarrow as pa
 
 from mixture.errors import Place, StoreError
+from mixture.store.manifest import MANIFEST
+
+
+class Standing:
+    """A store's folder as it stands: its files are opened when they are read, and must not be another store's by then.
+
+    To be made before store.json is read, and asked after a file was opened.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._manifest = folder / MANIFEST
+        self._written = self._now()
+
+    def check(self) -> None:
+        """Errors: StoreError `store-replaced`."""
+        if self._now() != self._written:
+            # It is written last and by rename: while it is the same one, so are the files beside it.
+            place = Place(file=str(self._manifest))
+            raise StoreError(
+                "is not the one that was there when the store was opened", code="store-replaced", place=place
+            )
+
+    def _now(self) -> tuple[int, int, int] | None:
+        try:
+            status = self._manifest.stat()
+        except OSError:
+            return None
+        return status.st_mtime_ns, status.st_ino, status.st_size
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from mixture.errors import StoreError
 from mixture.store.files import DATA_START
 from mixture.store.manifest import DomainRecord
-from mixture.store.mapping import map_file
+from mixture.store.mapping import Standing, map_file
 
 Tokens = NDArray[np.unsignedinteger]
 
@@ -26,8 +26,9 @@ class Maps(dict[int, memoryview]):
     of it stays good. Safe from any number of threads: what is mapped is found without a lock, and mapped under one.
     """
 
-    def __init__(self, paths: Sequence[str], sizes: Sequence[int]) -> None:
+    def __init__(self, paths: Sequence[str], sizes: Sequence[int], standing: Standing) -> None:
         super().__init__()
+        self._standing = standing
         self._paths = paths
         self._sizes = sizes
         self._most = max(16, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
@@ -41,6 +42,7 @@ class Maps(dict[int, memoryview]):
 
     def _map(self, number: int) -> memoryview:
         mapped = map_file(self._paths[number], DATA_START + self._sizes[number])
+        self._standing.check()
         # Reading ahead around a row costs 2 ms where it lies in a hole. Who wants rows sooner calls prefetch.
         mapped.madvise(mmap.MADV_RANDOM)
         while len(self) >= self._most:

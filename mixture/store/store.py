@@ -17,6 +17,7 @@ from mixture.errors import Place, StoreError, nearest
 from mixture.store.checks import check_ends
 from mixture.store.documents import Documents, Spans
 from mixture.store.manifest import DOMAINS, Manifest, read_manifest
+from mixture.store.mapping import Standing
 from mixture.store.rows import Maps, TokenReader, Tokens
 from mixture.store.verify import damage
 
@@ -54,7 +55,7 @@ class Store:
     verified:         how much was compared when it was opened
     """
 
-    def __init__(self, path: Path, manifest: Manifest, verified: Verify) -> None:
+    def __init__(self, path: Path, manifest: Manifest, verified: Verify, standing: Standing) -> None:
         self.path = path
         self.catalog = path / DOMAINS
         self.tokenizer = manifest.tokenizer.name
@@ -68,9 +69,10 @@ class Store:
         self._manifest = manifest
         self._number = {domain.name: number for number, domain in enumerate(manifest.domains)}
         files = [file for domain in manifest.domains for file in domain.files]
-        self._maps = Maps([f"{path}/{file.file}" for file in files], [f.tokens * self.dtype.itemsize for f in files])
+        sizes = [file.tokens * self.dtype.itemsize for file in files]
+        self._maps = Maps([f"{path}/{file.file}" for file in files], sizes, standing)
         self._first_files = np.cumsum([0, *(len(domain.files) for domain in manifest.domains)]).tolist()
-        self._documents = Documents(path, manifest)
+        self._documents = Documents(path, manifest, standing)
         self._all = self.reader(list(self.domains))
 
     def __reduce__(self) -> tuple[Callable[[Path], Store], tuple[Path]]:
@@ -135,10 +137,11 @@ def open_store(path: str | os.PathLike[str], *, verify: Verify = Verify.SIZES) -
     Errors: StoreError, naming file and domain with both figures.
     """
     folder = Path(path)
+    standing = Standing(folder)
     manifest = read_manifest(folder)
     if verify is Verify.FULL:
         for error in damage(folder, manifest):
             raise error
     else:
         check_ends(folder, manifest)
-    return Store(folder, manifest, verify)
+    return Store(folder, manifest, verify, standing)

@@ -17,7 +17,7 @@ from mixture.store.checks import check_digest, check_ends
 from mixture.store.documents import Documents
 from mixture.store.files import DATA_START
 from mixture.store.manifest import DOCUMENTS, DOMAINS, DomainRecord, Manifest, content_digest
-from mixture.store.mapping import arrow_file, readable
+from mixture.store.mapping import Standing, arrow_file, readable
 from mixture.store.tables import file_digest
 
 _CHUNK = 1 << 21  # tokens, or documents, that are looked at together
@@ -32,7 +32,7 @@ def damage(folder: Path, manifest: Manifest, progress: Progress | None = None) -
     """
     check_ends(folder, manifest)
     meter = _Meter(progress, sum(file.bytes for file in manifest.files()))
-    documents: Documents | None = Documents(folder, manifest)
+    documents: Documents | None = Documents(folder, manifest, Standing(folder))
     for table in manifest.tables:
         try:
             check_digest(f"{folder}/{table.file}", table, file_digest(folder / table.file), None)
