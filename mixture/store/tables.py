@@ -32,7 +32,9 @@ from mixture.store.manifest import (
     write_manifest,
 )
 
-ROW_GROUP = 1 << 16  # documents; one group is read to look up one document
+ROW_GROUP = 1 << 14
+"""Documents. A group is read to look up one of them: 1.2 ms, and 4.4 ms with four times as many. Fewer would make the
+footer, which every opened store keeps in memory, large: it has some 400 bytes a group."""
 FILE_TOKENS = 1 << 30
 
 
