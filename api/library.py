@@ -51,7 +51,7 @@ class LoadedMixture:
 
     @property
     def store(self) -> Store | None:
-        """The first store that holds the lock's domains, or None while there is none."""
+        """The first store that holds the lock's domains, or None while there is none. Errors: those of `Stores.of`."""
         return self.stores.of(self.lock)
 
     @cached_property

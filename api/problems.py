@@ -60,6 +60,7 @@ STATUS_OF_CODE: Mapping[str, int] = {
     "object-damaged": 503,
     "object-missing": 503,
     "progress-conflict": 409,
+    "store-replaced": 409,
     "unknown-mixture": 404,
     "unknown-run": 404,
     "unknown-token": 404,

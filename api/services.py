@@ -176,7 +176,10 @@ class Asked:
     lifetime: Lifetime
 
     def store(self) -> Store:
-        """The store that holds the mixture's tokens. Raises Problem 404 `store-missing` where there is none."""
+        """The store that holds the mixture's tokens.
+
+        Raises Problem 404 `store-missing` where there is none, StoreError `store-gone`, `store-replaced` where it was.
+        """
         found = self.mixture.store
         if found is None:
             detail = f"this service has no store that holds the domains of '{self.ref}'"

@@ -4,61 +4,123 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from mixture.errors import MixtureError
+from mixture.errors import MixtureError, StoreError
 from mixture.plan import Lock
 from mixture.store import Store, disagreements, open_store
 
 MANIFEST = "store.json"
+RETRY_SECONDS = 3.0
+"""A store that could not be opened is tried again after that, or as soon as its store.json is another."""
 
 logger = logging.getLogger("mixture.service")
 
+Written = tuple[int, int, int]
+"""The store.json of a folder, written last: its time, number and size."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """What came of opening a store. `store` is None where it failed, for the reason `why`, at the time `at`."""
+
+    written: Written
+    store: Store | None
+    why: str
+    at: float
+
 
 class Stores:
-    """Stores below folders: a folder is one, or holds some. A store that appears later is found when asked for."""
+    """Stores below folders: a folder is one, or holds some. A store that appears later is found when asked for.
 
-    def __init__(self, folders: Sequence[Path]) -> None:
+    A lock whose store was found keeps what that store held: a lock need not say what its domains hold, and whoever
+    reads on from a step must not get other tokens than before it.
+    """
+
+    def __init__(self, folders: Sequence[Path], *, clock: Callable[[], float] = time.monotonic) -> None:
         self._folders = tuple(folders)
-        self._opened: dict[Path, tuple[int, Store | None]] = {}
-        self._found: dict[str, Store] = {}
-        self._none: dict[str, tuple[tuple[Path, int], ...]] = {}
+        self._clock = clock
+        self._opened: dict[Path, _Tried] = {}
+        self._found: dict[str, tuple[Store, Written]] = {}
+        self._none: dict[str, list[tuple[str, str]]] = {}
         self._guard = threading.Lock()
 
     def of(self, lock: Lock) -> Store | None:
-        """The first store that holds the domains of a lock, or None."""
+        """The first store that holds the domains of a lock, or None where there never was one.
+
+        Errors: StoreError, where there was one: `store-gone`, it can not be read now; `store-replaced`, another one
+        lies in its place, with other content or of another lock.
+        """
         with self._guard:
-            if lock.digest in self._found:
-                return self._found[lock.digest]
-            there = tuple(self._there())
-            if self._none.get(lock.digest) == there:
+            held = self._found.get(lock.digest)
+            if held is not None and _written(held[0].path) == held[1]:
+                return held[0]
+            there = list(self._there())
+            compared = [(store.tokenizer, store.digest) for store, _ in there]
+            if held is None and self._none.get(lock.digest) == compared:
                 return None
-            for path, written in there:
-                store = self._open(path, written)
-                if store is not None and not disagreements(store, lock):
-                    self._found[lock.digest] = store
+            for store, written in there:
+                if not disagreements(store, lock) and (held is None or _same_content(held[0], store, lock)):
+                    self._found[lock.digest] = store, written
                     return store
-            self._none[lock.digest] = there
+            if held is not None:
+                raise _missed(held[0], [store.path for store, _ in there])
+            self._none[lock.digest] = compared
             return None
 
-    def _there(self) -> Iterator[tuple[Path, int]]:
-        """The folders that are stores, in order, and when each was finished."""
+    def _there(self) -> Iterator[tuple[Store, Written]]:
+        """The stores that can be opened, in order."""
         for folder in self._folders:
-            inside = sorted(folder.iterdir()) if folder.is_dir() else []
-            for path in (folder, *inside):
-                try:
-                    yield path, (path / MANIFEST).stat().st_mtime_ns
-                except OSError:
-                    continue
-
-    def _open(self, path: Path, written: int) -> Store | None:
-        known = self._opened.get(path)
-        if known is None or known[0] != written:
             try:
-                known = (written, open_store(path))
+                inside = sorted(folder.iterdir())
+            except OSError:
+                continue
+            for path in (folder, *inside):
+                written = _written(path)
+                store = None if written is None else self._open(path, written)
+                if written is not None and store is not None:
+                    yield store, written
+
+    def _open(self, path: Path, written: Written) -> Store | None:
+        known, now = self._opened.get(path), self._clock()
+        if known is None or known.written != written or (known.store is None and now - known.at >= RETRY_SECONDS):
+            store, why = None, ""
+            try:
+                store = open_store(path)
             except (MixtureError, OSError) as error:
-                logger.warning("store %s is left out: %s", path, error)
-                known = (written, None)
-            self._opened[path] = known
-        return known[1]
+                why = str(error)
+                if known is None or known.why != why:
+                    logger.warning("store %s is left out: %s", path, why)
+            self._opened[path] = known = _Tried(written, store, why, now)
+        return known.store
+
+
+def _written(path: Path) -> Written | None:
+    """What the store in a folder was written as; None where there is none."""
+    try:
+        status = (path / MANIFEST).stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_ino, status.st_size
+
+
+def _same_content(one: Store, other: Store, lock: Lock) -> bool:
+    """Whether two stores hold the same tokens in the domains of a lock."""
+
+    def contents(store: Store) -> Mapping[str, str | None]:
+        held = ((domain.name, store.domains.get(domain.name)) for domain in lock.data.domains)
+        return {name: None if domain is None else domain.content for name, domain in held}
+
+    return one.tokenizer_digest == other.tokenizer_digest and contents(one) == contents(other)
+
+
+def _missed(was: Store, there: Sequence[Path]) -> StoreError:
+    if was.path in there:
+        hint = "put the store back that was there; the service reads another one when it is started anew"
+        return StoreError("the store of this mixture was replaced by another one", code="store-replaced", hint=hint)
+    return StoreError(
+        "the store of this mixture is gone, or can not be read", code="store-gone", hint="ask again later"
+    )

@@ -218,7 +218,7 @@ def moves(
     return page_answer(page_of(found, page, key=lambda one: one.revision, request=request), response)
 
 
-@router.get("/{ref}/store", dependencies=[JsonOnly], responses=problems.documented(404))
+@router.get("/{ref}/store", dependencies=[JsonOnly], responses=problems.documented(404, 409))
 def store(asked: AskedMixture, response: Response) -> StoreHead:
     """The store that this service reads the mixture's batches from; 404 `store-missing` where it has none."""
     held = asked.store()

@@ -108,7 +108,7 @@ def show(asked: AskedMixture, step: StepNumber, request: Request) -> Response:
     "/{ref}/steps/{step}/sequences",
     dependencies=[JsonOnly],
     response_model=Page[SequenceRow],
-    responses=problems.documented(404),
+    responses=problems.documented(404, 409),
 )
 def sequences(asked: AskedMixture, step: StepNumber, page: SlotsQuery, request: Request) -> Response:
     """The step's sequences in order of slots, each with the documents that it reads from where the service has a store.
