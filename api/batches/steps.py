@@ -13,7 +13,7 @@ from mixture.errors import StreamError
 from mixture.plan import Lock
 from mixture.schedule import Rows
 from mixture.store import Store
-from mixture.stream import Batch, Stream
+from mixture.stream import Batch, LocalStream
 from mixture.stream.batch import Tokens
 
 PART_BYTES = 4 << 20
@@ -31,7 +31,7 @@ class Part:
     rows_of_step: int | None
 
 
-class StepReader(Stream):
+class StepReader(LocalStream):
     """A stream whose batches say where their rows lie; `parts` then reads their tokens, a piece at a time."""
 
     def _batch(self, step: int, rows: Rows, part: slice) -> Batch:

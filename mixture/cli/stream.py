@@ -17,7 +17,7 @@ from mixture.errors import StreamError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from mixture.stream import Batch, Stream
+    from mixture.stream import Batch, LocalStream
 
 SNIPPET, NAME, SHOWN_ROWS = 72, 44, 8
 TO_STDOUT = Path("-")
@@ -72,13 +72,13 @@ def stream(
             show(opened, batch, rows or SHOWN_ROWS)
 
 
-def _first(opened: Stream, steps: int) -> Iterator[Batch]:
+def _first(opened: LocalStream, steps: int) -> Iterator[Batch]:
     end = min(opened.step + steps, opened.steps)
     while opened.step < end:
         yield next(opened)
 
 
-def _write_arrow(opened: Stream, batches: Iterator[Batch], out: Path) -> None:
+def _write_arrow(opened: LocalStream, batches: Iterator[Batch], out: Path) -> None:
     from mixture.stream import arrow_schema, to_arrow
 
     with _sink(out) as sink:
@@ -107,7 +107,7 @@ def _sink(out: Path) -> Iterator[pa.NativeFile]:
         yield sink
 
 
-def show(opened: Stream, batch: Batch, most: int) -> None:
+def show(opened: LocalStream, batch: Batch, most: int) -> None:
     """Print the first rows of a batch: where each comes from, and how its documents begin."""
     whose = f", rank {opened.rank} of {opened.world_size}" if opened.world_size > 1 else ""
     print(f"step {batch.step}: {len(batch)} rows of {batch.input_ids.shape[1]} tokens{whose}")
@@ -120,7 +120,7 @@ def show(opened: Stream, batch: Batch, most: int) -> None:
         print(f"  … and {len(batch) - most} more rows")
 
 
-def _rows(opened: Stream, batch: Batch, most: int) -> Iterator[dict[str, Any]]:
+def _rows(opened: LocalStream, batch: Batch, most: int) -> Iterator[dict[str, Any]]:
     from mixture.store import decoder
 
     decode = decoder(opened.store)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from mixture.store import StoreDomain
 
 @dataclass(frozen=True, slots=True)
 class ServedStore:
-    """A store as a service describes it. The fields are those of `mixture.store.Store`.
+    """A store as a service describes it. The fields are those of `mixture.store.StoreDescription`.
 
     path: its address
     """
@@ -28,10 +28,7 @@ class ServedStore:
     tokenizer: str
     dtype: np.dtype[np.unsignedinteger]
     end_of_document: int
-    domains: dict[str, StoreDomain]
-
-    def reader(self, names: Sequence[str]) -> None:
-        """None: the rows come from the service."""
+    domains: Mapping[str, StoreDomain]
 
 
 def fetch_lock(service: Service) -> Lock:

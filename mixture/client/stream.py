@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from types import TracebackType
-from typing import Self, cast
+from typing import Self
 
 from mixture.client.body import Body
 from mixture.client.served import ServedStore, fetch_lock, fetch_store
@@ -14,7 +14,7 @@ from mixture.client.wire import MEDIA_TYPE, MOST_STEPS, stream_metadata
 from mixture.errors import StreamError
 from mixture.names import DIGEST_MARK
 from mixture.plan import Lock
-from mixture.store import Store, disagreements
+from mixture.store import disagreements
 from mixture.stream import Batch, Stream
 
 TIMEOUT_SECONDS, PATIENCE_SECONDS = 60.0, 600.0
@@ -44,7 +44,7 @@ class RemoteStream(Stream):
     ) -> None:
         super().__init__(
             lock,
-            cast(Store, store),  # a stream reads rows through it, which `_read` does not, and else its fields
+            store,
             rank=rank,
             world_size=world_size,
             first_step=first_step,
@@ -145,7 +145,7 @@ def open_remote_stream(
     name, _, _ = named.url.partition(DIGEST_MARK)
     pinned = Service(f"{name}{DIGEST_MARK}{lock.digest}", token, timeout_seconds, patience_seconds)
     store = fetch_store(pinned)
-    for error in disagreements(cast(Store, store), lock):
+    for error in disagreements(store, lock):
         raise error
     return RemoteStream(
         pinned,

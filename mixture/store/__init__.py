@@ -2,12 +2,13 @@
 
 from mixture.store.agreement import disagreements, verify_store
 from mixture.store.decode import decoder
+from mixture.store.description import StoreDescription, StoreDomain
 from mixture.store.documents import Spans
 from mixture.store.holes import write_holes
 from mixture.store.intake.report import DomainReport, IngestProgress, IngestReport, Reason, Skipped, Stage
 from mixture.store.intake.run import ingest
 from mixture.store.rows import TokenReader
-from mixture.store.store import Store, StoreDomain, Verify, open_store
+from mixture.store.store import Store, Verify, open_store
 
 __all__ = [
     "DomainReport",
@@ -18,6 +19,7 @@ __all__ = [
     "Spans",
     "Stage",
     "Store",
+    "StoreDescription",
     "StoreDomain",
     "TokenReader",
     "Verify",

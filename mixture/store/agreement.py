@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mixture.errors import Place, StoreError, nearest
+from mixture.store.description import StoreDescription
 from mixture.store.manifest import read_manifest
 from mixture.store.mapping import Standing
 from mixture.store.store import Store, Verify
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from mixture.plan import Lock
 
 
-def disagreements(store: Store, lock: Lock) -> list[StoreError]:
+def disagreements(store: StoreDescription, lock: Lock) -> list[StoreError]:
     """Where the store is not the lock's: another tokenizer, domains it lacks, other numbers of tokens, other content.
 
     Domains that no segment of the lock draws from are no matter, nor is content for which the lock keeps no digest.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from types import MappingProxyType
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from mixture.errors import Place, StoreError, nearest
 from mixture.store.checks import check_ends
+from mixture.store.description import StoreDomain
 from mixture.store.documents import Documents, Spans
 from mixture.store.manifest import DOMAINS, Manifest, read_manifest
 from mixture.store.mapping import Standing
@@ -31,16 +31,6 @@ class Verify(Enum):
 
     SIZES = "sizes"
     FULL = "full"
-
-
-@dataclass(frozen=True, slots=True)
-class StoreDomain:
-    """A domain of a store. content is the SHA-256 of its tokens and document spans."""
-
-    name: str
-    tokens: int
-    documents: int
-    content: str
 
 
 class Store:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError
 from mixture.errors import StreamError
 from mixture.json_text import digest
 from mixture.schedule import Schedule
-from mixture.store import Store
+from mixture.store import StoreDescription
 
 _Step = Annotated[int, Field(ge=0)]
 _Hex = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
@@ -71,7 +71,7 @@ def boundaries(schedule: Schedule, step: int) -> list[tuple[int, str]]:
     return [(start, schedule.history(start)) for start in sorted(starts) if start < step]
 
 
-def content_digest(schedule: Schedule, store: Store, step: int) -> str:
+def content_digest(schedule: Schedule, store: StoreDescription, step: int) -> str:
     """The digest over the content digests of the domains that are weighted before a step."""
     segments = [segment for segment in schedule.data.segments if segment.first_step < step]
     return digest_of(

@@ -1,0 +1,50 @@
+"""What is known of a store without reading it: enough to compare it with a lock, and to say what a stream has read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class StoreDomain:
+    """A domain of a store. content is the SHA-256 of its tokens and document spans."""
+
+    name: str
+    tokens: int
+    documents: int
+    content: str
+
+
+class StoreDescription(Protocol):
+    """A store, here or at a service.
+
+    path:            its folder or address
+    tokenizer:       the name of the tokenizer
+    end_of_document: the id that stands once behind every document
+    dtype:           of its tokens, uint16 or uint32
+    domains:         by name, in order of name
+    digest:          the SHA-256 of what it holds
+    """
+
+    @property
+    def path(self) -> Path | str: ...
+
+    @property
+    def tokenizer(self) -> str: ...
+
+    @property
+    def end_of_document(self) -> int: ...
+
+    @property
+    def dtype(self) -> np.dtype: ...
+
+    @property
+    def domains(self) -> Mapping[str, StoreDomain]: ...
+
+    @property
+    def digest(self) -> str: ...
