@@ -1,5 +1,34 @@
-"""The table of domains: reading it, and selecting from it."""
+"""The table of domains: reading it, selecting from it, and the overview that says what its clusters are about."""
 
 from mixture.catalog.catalog import Catalog, CatalogDomain, read_catalog, read_column
+from mixture.catalog.overview import (
+    OVERVIEW,
+    Overview,
+    OverviewCluster,
+    OverviewDomain,
+    OverviewMade,
+    OverviewQuality,
+    OverviewSource,
+    QualityFeature,
+    check_overview,
+    read_overview,
+    write_overview,
+)
 
-__all__ = ["Catalog", "CatalogDomain", "read_catalog", "read_column"]
+__all__ = [
+    "OVERVIEW",
+    "Catalog",
+    "CatalogDomain",
+    "Overview",
+    "OverviewCluster",
+    "OverviewDomain",
+    "OverviewMade",
+    "OverviewQuality",
+    "OverviewSource",
+    "QualityFeature",
+    "check_overview",
+    "read_catalog",
+    "read_column",
+    "read_overview",
+    "write_overview",
+]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
-from typing import Never
 
+from mixture.catalog.json_value import parse_json
 from mixture.catalog.table import Cell, Table, check_header, check_num_rows
 from mixture.errors import CatalogError, Place
 from mixture.units import quote
@@ -14,7 +13,7 @@ from mixture.units import quote
 
 def read_json(path: Path, text: str) -> Table:
     """The table in a JSON array of objects. Raises CatalogError, with the line or the row."""
-    rows = _parse(path, text, line=1)
+    rows = parse_json(path, text)
     if not isinstance(rows, list):
         hint = "[{…}, {…}]; a file with one object a line is named .jsonl"
         raise CatalogError("not an array of objects", code="bad-json", place=Place(file=str(path), line=1), hint=hint)
@@ -24,34 +23,8 @@ def read_json(path: Path, text: str) -> Table:
 def read_json_lines(path: Path, text: str) -> Table:
     """The table in a file with one JSON object a line. Empty lines are skipped. Raises CatalogError, with the line."""
     lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
-    rows = [_parse(path, line, line=number) for number, line in lines]
+    rows = [parse_json(path, line, line=number) for number, line in lines]
     return _table(path, rows, tuple(number for number, _ in lines))
-
-
-def _parse(path: Path, text: str, *, line: int) -> object:
-    try:
-        return json.loads(text, object_pairs_hook=_object, parse_constant=_no_constant)
-    except json.JSONDecodeError as error:
-        place = Place(file=str(path), line=line + error.lineno - 1, column=error.colno)
-        hint = "one object a line is named .jsonl" if error.msg == "Extra data" else None
-        raise CatalogError(f"not JSON: {error.msg}", code="bad-json", place=place, hint=hint) from error
-    except (ValueError, RecursionError) as error:
-        why = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        place = Place(file=str(path), line=line)
-        raise CatalogError(f"not a table in JSON: {why}", code="bad-json", place=place) from error
-
-
-def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    row = dict(pairs)
-    if len(row) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"an object has the key {quote(twice)} twice")
-    return row
-
-
-def _no_constant(word: str) -> Never:
-    raise ValueError(f"{word} is not a number")
 
 
 def _table(path: Path, rows: list[object], lines: tuple[int, ...] | None) -> Table:

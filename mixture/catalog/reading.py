@@ -39,7 +39,7 @@ def read_table(path: Path, *, place: Place | None = None) -> Table:
             from mixture.catalog.parquet_table import read_parquet
 
             return read_parquet(file)
-        return _TEXT_FORMATS[form](file, _text(file, file.read_bytes()))
+        return _TEXT_FORMATS[form](file, file_text(file, file.read_bytes()))
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise CatalogError(f"can not read {file}: {reason}", code="file-unreadable", place=asked) from error
@@ -66,7 +66,7 @@ def _file(path: Path, asked: Place) -> Path:
     return path
 
 
-def _text(file: Path, data: bytes) -> str:
+def file_text(file: Path, data: bytes) -> str:
     """The text of a file: UTF-8, with or without a byte order mark, without control characters."""
     if data.startswith(b"PAR1"):
         hint = "its name should end with .parquet"
