@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from service_process import NAME, ROOT, Harm, ServiceProcess, Shown, free_port, proxy, shown
+from client.trainer import Trainer, digests
+from service_process import NAME, Harm, ServiceProcess, Shown, free_port, proxy, shown
 from stream_helpers import DOMAINS, bytes_of, make_store
 
 from mixture.client import open_remote_stream
 from mixture.errors import StreamError
 from mixture.plan import make_lock, make_plan
 from mixture.spec import load_spec
-from mixture.stream import Stream, open_stream
+from mixture.stream import open_stream
 
 LONG = """
   - phase: first
@@ -30,65 +26,12 @@ LONG = """
 """
 STEPS = 300
 CHANGES, EVERY = 24, 40_000
-TRAINER = """
-import hashlib, json, sys
-from mixture.client import open_remote_stream
-from mixture.stream import Batch
-
-url, first_state = sys.argv[1], json.loads(sys.argv[2])
-stream = open_remote_stream(url, 1, 2, patience_seconds=60)
-if first_state:
-    stream.load_state_dict(first_state)
-for batch in stream:
-    digest = hashlib.sha256()
-    for column in ("input_ids", "domain", "position", "epoch", "first_token"):
-        digest.update(getattr(batch, column).tobytes())
-    print(json.dumps([batch.step, digest.hexdigest(), stream.state_dict()]), flush=True)
-    sys.stdin.readline()  # goes on when it is told to
-"""
-
-
-class Trainer:
-    """A process that consumes a stream, a step each time it is told to."""
-
-    def __init__(self, url: str, state: object = None) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", TRAINER, url, json.dumps(state)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": str(ROOT)},
-        )  # fmt: skip
-        self.steps: list[tuple[int, str]] = []
-        self.state: object = None
-
-    def take(self, count: int) -> None:
-        """Consume steps, fewer only where the run ends."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        for _ in range(count):
-            line = self._process.stdout.readline()
-            if not line:
-                return
-            step, digest, self.state = json.loads(line)
-            self.steps.append((step, digest))
-            self._process.stdin.write("\n")
-            self._process.stdin.flush()
-
-    def __enter__(self) -> Trainer:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._process.kill()
-        self._process.communicate()
 
 
 @pytest.fixture
 def long_run(make) -> Shown:
     """Steps of 3 and of 24 KiB, 4 MiB in all."""
     return make(LONG, steps=STEPS)
-
-
-def digests(stream: Stream) -> list[tuple[int, str]]:
-    """What the trainer prints."""
-    return [(batch.step, hashlib.sha256(bytes_of([batch])).hexdigest()) for batch in stream]
 
 
 def test_a_trainer_goes_on_through_a_service_killed_restarted_and_replaced(long_run: Shown):
