@@ -54,7 +54,7 @@ class Services:
         self.stores = Stores(settings.store_dirs)
         self.builtin = BuiltinMixtures(settings.mixtures_dirs, settings.store_dirs, self.stores)
         self._kept = Kept(settings.loaded_mixtures)
-        self._conditions = Conditions(settings.max_conditions)
+        self._conditions = Conditions(settings.max_conditions, settings.condition_seconds)
         self._repository: Repository | None = None
         self._opening = threading.Lock()
 
@@ -131,8 +131,9 @@ def _unknown(ref: Ref, names: list[str]) -> Problem:
 class Conditions:
     """Conditions on catalogs, worked out in the sealed database."""
 
-    def __init__(self, at_once: int) -> None:
+    def __init__(self, at_once: int, seconds: float) -> None:
         self._places = threading.BoundedSemaphore(at_once)
+        self._seconds = seconds
         self._kept: OrderedDict[tuple[str, str], tuple[int, ...]] = OrderedDict()
         self._guard = threading.Lock()
 
@@ -146,7 +147,7 @@ class Conditions:
         if not self._places.acquire(timeout=CONDITION_WAIT_SECONDS):
             raise Problem(503, "too many conditions are being worked out", code="busy", headers={"Retry-After": "1"})
         try:
-            found = catalog.select(where)
+            found = catalog.select(where, seconds=self._seconds)
         finally:
             self._places.release()
         with self._guard:

@@ -46,6 +46,9 @@ class Settings(BaseSettings):
     streams_per_client: int = Field(default=64, ge=1, description="Streams that a client may have open in one copy.")
     max_streams: int = Field(default=512, ge=1, description="Streams that one copy serves at a time.")
     max_conditions: int = Field(default=2, ge=1, description="Conditions (`where`) that one copy works out at a time.")
+    condition_seconds: float = Field(
+        default=10, gt=0, allow_inf_nan=False, description="How long a condition may take the database; 422 above."
+    )
     loaded_mixtures: int = Field(default=32, ge=1, description="Mixtures that one copy keeps in memory.")
 
     @classmethod

@@ -23,6 +23,8 @@ TOKENS = "tokens"
 DOCUMENTS = "documents"
 TOKENIZER = "tokenizer"
 MAX_EPOCHS = "max_epochs"
+CATALOG_COLUMNS = ("domain", TOKENS, DOCUMENTS, TOKENIZER, MAX_EPOCHS)
+"""Those that a catalog itself reads; every other column is an attribute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,15 +86,16 @@ class Catalog:
             )
         return index
 
-    def select(self, where: str, *, place: Place | None = None) -> tuple[int, ...]:
+    def select(self, where: str, *, place: Place | None = None, seconds: float | None = None) -> tuple[int, ...]:
         """The indices, ascending, of the domains for which a condition is true; never of held-out ones.
 
         where is one boolean DuckDB expression over the columns, held to an allow-list (see `condition`). A condition
-        that is NULL for a domain does not select it. Raises CatalogError at this place.
+        that is NULL for a domain does not select it. seconds is how long it may take, None: as long as it does. Raises
+        CatalogError at this place.
         """
         from mixture.catalog.selection import select_rows
 
-        rows = select_rows(self.table, where, place=place)
+        rows = select_rows(self.table, where, place=place, seconds=seconds)
         return tuple(row for row in rows if not self.domains[row].held_out)
 
 

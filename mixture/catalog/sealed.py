@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ _NOTHING_OUTSIDE: dict[str, str | bool | int | float | list[str]] = {
     "python_enable_replacements": False,
     "python_scan_all_frames": False,
     "memory_limit": "512MB",
+    "max_temp_directory_size": "0B",
     "threads": 1,
     # A division by zero is NULL, so that a domain without documents is not selected, whole numbers or not.
     "ieee_floating_point_ops": False,
@@ -26,13 +28,44 @@ _NOTHING_OUTSIDE: dict[str, str | bool | int | float | list[str]] = {
 }
 
 
+_AGAIN_SECONDS = 0.05
+
+
 @contextmanager
-def sealed_duckdb() -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection that reads no file, network, extension or Python variable, and whose settings can not be changed."""
+def sealed_duckdb(*, seconds: float | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection that reads no file, network, extension or Python variable, and whose settings can not be changed.
+
+    seconds: when what it works out is interrupted, with duckdb.InterruptException; None: never
+    """
     import duckdb
 
     connection = duckdb.connect(":memory:", config=_NOTHING_OUTSIDE)
     try:
-        yield connection
+        if seconds is None:
+            yield connection
+        else:
+            with _interrupted(connection, seconds):
+                yield connection
     finally:
         connection.close()
+
+
+@contextmanager
+def _interrupted(connection: duckdb.DuckDBPyConnection, seconds: float) -> Iterator[None]:
+    """Interrupt a connection when the block has run for so long, until it ends."""
+    done = threading.Event()
+
+    def watch() -> None:
+        wait = seconds
+        # Again and again: between two statements an interrupt is lost.
+        while not done.wait(wait):
+            connection.interrupt()
+            wait = _AGAIN_SECONDS
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watcher.join()

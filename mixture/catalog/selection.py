@@ -16,19 +16,30 @@ from mixture.units import quote
 _LIKE_A_NUMBER = re.compile(r"[-+]?[0-9]*\.?[0-9]+([eE][-+]?[0-9]+)?")
 
 
-def select_rows(table: pa.Table, where: str, *, place: Place | None = None) -> tuple[int, ...]:
-    """The indices, ascending, of the rows for which `where` is true. Raises CatalogError at this place."""
+def select_rows(
+    table: pa.Table, where: str, *, place: Place | None = None, seconds: float | None = None
+) -> tuple[int, ...]:
+    """The indices, ascending, of the rows for which `where` is true. Raises CatalogError at this place.
+
+    seconds: how long it may take the database; `condition-too-slow` where it takes longer
+    """
     import duckdb
 
     columns = {name: _column(table, index) for index, name in enumerate(table.column_names)}
     # Columns get names of ours: a user's could be any text, and DuckDB's do not tell `A` from `a`.
     cells = pa.table([*table.columns, pa.array(range(table.num_rows))], [*_names(table), "row"])
-    with sealed_duckdb() as connection:
-        tree = parse_condition(connection, where, place=place)
-        condition = write_condition(tree, columns, place=place)
+    with sealed_duckdb(seconds=seconds) as connection:
         try:
+            tree = parse_condition(connection, where, place=place)
+            condition = write_condition(tree, columns, place=place)
             connection.register("cells", cells)
             rows = connection.execute(f"SELECT row FROM cells WHERE {condition} ORDER BY row").fetchall()
+        except duckdb.InterruptException as error:
+            message = f"the condition takes more than {seconds:g} seconds, which is as long as one may take"
+            hint = "fewer comparisons with patterns (like), or shorter ones"
+            raise CatalogError(
+                message, code="condition-too-slow", place=place, hint=hint, where=where, seconds=seconds
+            ) from error
         except duckdb.Error as error:
             message = f"the condition can not be worked out: {str(error).splitlines()[0]}"
             raise CatalogError(message, code="condition-fails", place=place, where=where) from error

@@ -7,6 +7,7 @@ from pathlib import Path
 import httpx2
 import pytest
 from api_helpers import MIXTURES, ask
+from mixture_folder import write_mixture
 
 from mixture.catalog import read_catalog
 
@@ -113,14 +114,8 @@ phases:
 
 
 def test_sums_beyond_64_bits_are_exact_and_groups_without_a_value_come_last(make_app, tmp_path: Path):
-    from mixture.plan import make_lock, make_plan, write_lock
-    from mixture.spec import load_spec
-
     folder = tmp_path / "large"
-    folder.mkdir()
-    (folder / "cells.csv").write_text(CELLS, encoding="utf-8")
-    (folder / "mixture.yaml").write_text(SPEC.replace("proportional", "{a: 1}"), encoding="utf-8")
-    write_lock(make_lock(make_plan(load_spec(folder / "mixture.yaml"))), folder / "mixture.lock.json")
+    write_mixture(folder, SPEC.replace("proportional", "{a: 1}"), cells=CELLS)
     app = make_app(mixtures_dirs=(folder,))
     rows = ask(app, "GET", "/v1/catalogs/large/sums?by=kind").json()["items"]
     most = 2**53 + 1 + 2**63
@@ -129,3 +124,14 @@ def test_sums_beyond_64_bits_are_exact_and_groups_without_a_value_come_last(make
     assert rows[1]["tokens_per_document"] is None
     for suffix in ("csv", "parquet", "arrow"):
         assert ask(app, "GET", f"/v1/catalogs/large/sums.{suffix}?by=kind").status_code == 200
+
+
+def test_a_condition_that_takes_too_long_is_refused_with_the_limit(make_app, tmp_path: Path):
+    rows = "".join(f"d{i},1000,{'a' * 300}\n" for i in range(20_000))
+    write_mixture(tmp_path / "slow", SPEC.replace("proportional", "{d1: 1}"), cells=f"domain,tokens,text\n{rows}")
+    app = make_app(mixtures_dirs=(tmp_path / "slow",), condition_seconds=0.001)
+    where = " or ".join(f"lower(text) like '%a%{i}%a'" for i in range(60))
+    for address in ("catalogs/large/domains", "catalogs/large/sums", "mixtures/large/composition"):
+        answer = ask(app, "GET", f"/v1/{address}", params={"where": where})
+        assert (answer.status_code, answer.headers["x-error-code"]) == (422, "condition-too-slow"), answer.text
+        assert "more than 0.001 seconds" in answer.json()["detail"]
