@@ -1,6 +1,7 @@
 """The table of domains: reading it, selecting from it, and the overview that says what its clusters are about."""
 
-from mixture.catalog.catalog import Catalog, CatalogDomain, read_catalog, read_column
+from mixture.catalog.catalog import CATALOG_COLUMNS, Catalog, CatalogDomain, read_catalog, read_column
+from mixture.catalog.csv_table import is_plain_decimal
 from mixture.catalog.overview import (
     OVERVIEW,
     Overview,
@@ -16,6 +17,7 @@ from mixture.catalog.overview import (
 )
 
 __all__ = [
+    "CATALOG_COLUMNS",
     "OVERVIEW",
     "Catalog",
     "CatalogDomain",
@@ -27,6 +29,7 @@ __all__ = [
     "OverviewSource",
     "QualityFeature",
     "check_overview",
+    "is_plain_decimal",
     "read_catalog",
     "read_column",
     "read_overview",

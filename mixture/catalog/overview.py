@@ -111,14 +111,14 @@ class Overview(_Model):
     made: OverviewMade
 
 
-def read_overview(path: str | os.PathLike[str]) -> Overview:
-    """Read an overview.json. Errors: CatalogError.
+def read_overview(path: str | os.PathLike[str], *, place: Place | None = None) -> Overview:
+    """Read an overview.json; place is where another file names it. Errors: CatalogError.
 
     Codes: `overview-format`, `overview-field`, `overview-twice`, with the path of keys; `bad-json`, `not-text`,
     `overview-too-large`, `file-missing`, `file-unreadable`.
     """
     path = Path(path)
-    value = parse_json(path, file_text(path, _bytes(path)))
+    value = parse_json(path, file_text(path, _bytes(path, place or Place(file=str(path)))))
     if not isinstance(value, dict) or value.get("format") != 1 or isinstance(value["format"], bool):
         found = f"`format` is {value.get('format')!r}" if isinstance(value, dict) else "it is no JSON object"
         place = Place(file=str(path), path="format")
@@ -170,18 +170,18 @@ def check_overview(overview: Overview, path: Path, *, domains: Collection[str], 
             )
 
 
-def _bytes(path: Path) -> bytes:
-    place = Place(file=str(path))
+def _bytes(path: Path, place: Place) -> bytes:
     try:
         with path.open("rb") as file:
             data = file.read(_MOST_BYTES + 1)
     except FileNotFoundError:
-        raise CatalogError("there is no such overview", code="file-missing", place=place) from None
+        raise CatalogError(f"there is no file {path}", code="file-missing", place=place) from None
     except (OSError, ValueError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        raise CatalogError(f"the overview can not be read: {reason}", code="file-unreadable", place=place) from error
+        raise CatalogError(f"can not read {path}: {reason}", code="file-unreadable", place=place) from error
     if len(data) > _MOST_BYTES:
-        raise CatalogError(f"an overview has at most {_MOST_BYTES:,} bytes", code="overview-too-large", place=place)
+        message = f"an overview has at most {_MOST_BYTES:,} bytes"
+        raise CatalogError(message, code="overview-too-large", place=Place(file=str(path)))
     return data
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 
@@ -12,13 +13,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from mixture.catalog import OVERVIEW, Overview, read_overview
 from mixture.errors import Place, StoreError, nearest
-from mixture.store.checks import check_ends
+from mixture.store.checks import check_digest, check_ends
 from mixture.store.description import StoreDomain
 from mixture.store.documents import Documents, Spans
 from mixture.store.manifest import DOMAINS, Manifest, read_manifest
-from mixture.store.mapping import Standing
+from mixture.store.mapping import Standing, readable
 from mixture.store.rows import Maps, TokenReader, Tokens
+from mixture.store.tables import file_digest
 from mixture.store.verify import damage
 
 
@@ -57,6 +60,7 @@ class Store:
             {d.name: StoreDomain(d.name, d.tokens, d.documents, d.content) for d in manifest.domains}
         )
         self._manifest = manifest
+        self._standing = standing
         self._number = {domain.name: number for number, domain in enumerate(manifest.domains)}
         files = [file for domain in manifest.domains for file in domain.files]
         sizes = [file.tokens * self.dtype.itemsize for file in files]
@@ -72,6 +76,22 @@ class Store:
     @property
     def digest(self) -> str:
         return self._manifest.digest
+
+    @cached_property
+    def overview(self) -> Overview | None:
+        """What its clusters are about, and how they were made; None: its sources did not say.
+
+        Errors: StoreError, where the file is not the one that was written.
+        """
+        for record in self._manifest.tables:
+            if record.file == OVERVIEW:
+                path = self.path / OVERVIEW
+                with readable(path):
+                    found = file_digest(path)
+                self._standing.check()
+                check_digest(str(path), record, found, None)
+                return read_overview(path)
+        return None
 
     def read(self, name: str, first_token: int, num_tokens: int) -> Tokens:
         """Tokens [num_tokens] of a domain: a read-only view where they lie in one file, else a copy.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from mixture.catalog import OVERVIEW, Overview, write_overview
 from mixture.store.files import prefix, suffix
 from mixture.store.manifest import (
     DOCUMENT_ENDS,
@@ -73,10 +74,13 @@ def write_tables(
     seed: int,
     file_tokens: int,
     definition: bytes | None = None,
+    labels: Mapping[str, pa.Array[Any]] | None = None,
+    overview: Overview | None = None,
 ) -> Manifest:
     """Write everything beside the token files, store.json last.
 
     definition: the tokenizer.json that the tokens were made with, to be kept beside them
+    labels: columns of the catalog by name, a value for each of the domains
     documents: tables of `document_schema`, domain by domain in order, each domain's in order of place; a table becomes
     row groups of its own.
     """
@@ -94,11 +98,17 @@ def write_tables(
         "documents": pa.int64(),
         "tokenizer": pa.string(),
     }
-    pq.write_table(pa.table(catalog, schema=pa.schema(types)), folder / DOMAINS)
+    table = pa.table(catalog, schema=pa.schema(types))
+    for name, column in (labels or {}).items():
+        table = table.append_column(name, column)
+    pq.write_table(table, folder / DOMAINS)
     names = [DOMAINS, DOCUMENTS, DOCUMENTS_BY_ID, DOCUMENT_ENDS]
     if definition is not None:
         (folder / TOKENIZER).write_bytes(definition)
         names.append(TOKENIZER)
+    if overview is not None:
+        write_overview(overview, folder / OVERVIEW)
+        names.append(OVERVIEW)
     manifest = Manifest(
         tokenizer=tokenizer,
         dtype="uint16" if dtype == np.uint16 else "uint32",

@@ -61,7 +61,8 @@ def ingest(
     progress:     called in this process with how far a domain is
 
     The store appears at `out` at once, when it is whole. Killed at any moment and started again, it is as if never
-    killed. Errors: IngestError; SpecError for what is not right in the sources file's YAML.
+    killed. Errors: IngestError; SpecError for what is not right in the sources file's YAML, CatalogError in its
+    overview.
     """
     source_path, out_path = Path(sources), Path(out)
     if not 0 <= seed < 2**63:
@@ -157,6 +158,8 @@ class _Ingest:
             seed=self.seed,
             file_tokens=self.file_tokens,
             definition=self.choice.definition,
+            labels=self.sources.labels,
+            overview=self.sources.overview,
         )
         shared = shared_ids(store)
         for folder in (runs, documents):

@@ -1,20 +1,26 @@
-"""SOURCES.yaml: which files are a domain, and which of their columns are text, id and attributes."""
+"""SOURCES.yaml: which files are a domain, which of their columns are text, id and attributes, and its labels."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Set
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
+
+from mixture.catalog import CATALOG_COLUMNS, Overview, check_overview, read_overview
 from mixture.errors import IngestError, Place
 from mixture.spec.document import parse_document
 from mixture.spec.errors import Gatherer, refuse
 from mixture.spec.fields import read_fields, read_items, unique_entries
 from mixture.spec.nodes import Mapping, Node
 from mixture.spec.source import decode_source, read_source
-from mixture.spec.values import read_domain, read_text, read_word
+from mixture.spec.values import read_domain, read_path, read_text, read_word
 from mixture.store.intake.batch import Columns
+from mixture.store.intake.labels import Labels, label_columns, read_labels
 from mixture.store.intake.matching import FileFormat, Matcher, SourceFile
 from mixture.store.intake.report import Skipped
 from mixture.units import quote
@@ -36,6 +42,7 @@ class SourceDomain:
     name: str
     files: tuple[SourceFile, ...]
     columns: Columns
+    labels: Labels
     place: Place
 
 
@@ -46,12 +53,16 @@ class Sources:
     end_of_document:  the tokenizer's token for it; None: one of the usual names
     tokenizer_name:   what catalog and spec call the tokenizer; None: by its file
     dtype:            the store's; None: the smallest that holds the vocabulary
+    labels:           columns of the catalog, a value for each of the domains
+    overview:         what is to be said of the catalog
     """
 
     domains: tuple[SourceDomain, ...]
     end_of_document: str | None
     tokenizer_name: str | None
     dtype: TokenType | None
+    labels: dict[str, pa.Array[Any]]
+    overview: Overview | None
     skipped: dict[Skipped, int]
 
     @property
@@ -63,7 +74,8 @@ class Sources:
 def read_sources(path: Path) -> Sources:
     """Read a sources file and find its files; patterns are relative to its folder.
 
-    Errors: SpecError for what is not right in the file; IngestError `no-files`, `files-shared`, `source-unreadable`.
+    Errors: SpecError for what is not right in the file; IngestError `no-files`, `files-shared`, `source-unreadable`;
+    CatalogError for what is not right in its overview.
     """
     data = read_source(path)
     root = parse_document(decode_source(data, file=str(path)), file=str(path))
@@ -74,16 +86,23 @@ def read_sources(path: Path) -> Sources:
             "end_of_document": read_text,
             "tokenizer_name": read_text,
             "dtype": lambda node: read_word(node, TokenType, code="unknown-dtype"),
+            "overview": lambda node: (read_path(node), node.place),
         },
         required=["domains"],
     )
+    written = sorted(fields["domains"], key=lambda domain: domain.name)
+    labels = label_columns([domain.labels for domain in written])
+    overview = None
+    if "overview" in fields:
+        overview = _read_overview(*fields["overview"], domains={domain.name for domain in written}, labels=labels)
     matcher = Matcher(path.parent)
-    domains = [_find_files(domain, matcher) for domain in fields["domains"]]
     return Sources(
-        domains=tuple(sorted(domains, key=lambda domain: domain.name)),
+        domains=tuple(_find_files(domain, matcher) for domain in written),
         end_of_document=fields.get("end_of_document"),
         tokenizer_name=fields.get("tokenizer_name"),
         dtype=fields.get("dtype"),
+        labels=labels,
+        overview=overview,
         skipped=dict(Counter(matcher.skipped)),
     )
 
@@ -96,7 +115,14 @@ class _Written:
     patterns: tuple[tuple[str, Place], ...]
     file_format: FileFormat | None
     columns: Columns
+    labels: Labels
     place: Place
+
+
+def _read_overview(path: Path, place: Place, *, domains: Set[str], labels: Iterable[str]) -> Overview:
+    overview = read_overview(path, place=place)
+    check_overview(overview, path, domains=domains, columns=[*CATALOG_COLUMNS, *labels])
+    return overview
 
 
 def _read_domains(node: Node) -> list[_Written]:
@@ -121,11 +147,12 @@ def _read_domain(name: str, node: Node) -> _Written:
             "id": read_text,
             "attributes": lambda value: tuple(sorted({_read_attribute(item) for item in read_items(value)})),
             "format": lambda value: read_word(value, FileFormat, code="unknown-format"),
+            "labels": read_labels,
         },
         required=["files"],
     )
     columns = Columns(fields.get("text", "text"), fields.get("id"), fields.get("attributes", ()))
-    return _Written(name, fields["files"], fields.get("format"), columns, node.place)
+    return _Written(name, fields["files"], fields.get("format"), columns, fields.get("labels", {}), node.place)
 
 
 def _read_attribute(node: Node) -> str:
@@ -149,4 +176,4 @@ def _find_files(domain: _Written, matcher: Matcher) -> SourceDomain:
             place=domain.place,
             hint="hidden files, _SUCCESS and *.crc are not sources",
         )
-    return SourceDomain(domain.name, tuple(files), domain.columns, domain.place)
+    return SourceDomain(domain.name, tuple(files), domain.columns, domain.labels, domain.place)
