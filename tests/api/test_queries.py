@@ -1,4 +1,7 @@
-"""A query parameter that an operation does not have is refused: left out silently, it would answer another question."""
+"""A query parameter that an operation does not have, or that stands twice, is refused.
+
+Left out silently, it would answer another question.
+"""
 
 from __future__ import annotations
 
@@ -47,6 +50,31 @@ def test_it_is_named_with_the_one_that_is_nearest(client: httpx2.Client, address
 )
 def test_every_operation_refuses_it(client: httpx2.Client, method: str, path: str):
     refused(client.request(method, path.format(**PARTS), params={"nothing-has-this": "1"}), "nothing-has-this")
+
+
+ONCE = [
+    (path, one["name"])
+    for path in PATHS
+    for one in PATHS[path].get("get", {}).get("parameters", ())
+    if one["in"] == "query" and "'array'" not in str(one["schema"])
+]
+
+
+@pytest.mark.parametrize(("path", "name"), ONCE)
+@pytest.mark.parametrize("values", [("1", "1"), ("1", "2"), ("", "")])
+def test_what_has_one_value_stands_once(client: httpx2.Client, path: str, name: str, values: tuple[str, str]):
+    answer = client.get(path.format(**PARTS), params=[(name, value) for value in values])
+    assert (answer.status_code, answer.headers["X-Error-Code"]) == (422, "invalid-request")
+    assert [(one["in"], one["pointer"]) for one in answer.json()["errors"]] == [("query", f"/{name}")]
+    assert "more than once" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    "address", ["positions?at=3&at=1&at=3", "counts?step=0&step=5&step=5", "history?step=0&step=1"]
+)
+def test_what_is_a_list_may_stand_any_number_of_times(client: httpx2.Client, address: str):
+    items = client.get(f"/v1/mixtures/demo/{address}").raise_for_status().json()["items"]
+    assert len(items) >= address.count("=")
 
 
 def test_nothing_is_written_by_a_request_that_has_one(make_app):
