@@ -50,7 +50,9 @@ class Bare:
 
     def __init__(self, folder: Path) -> None:
         lock, store = read_lock(folder / "mixture.lock.json"), open_store(FOLDER / "store")
-        steps = open_steps(lock, store, rank=0, world_size=1, first_step=0, next_token=False, uneven=False)
+        steps = open_steps(
+            lock, store, rank=0, world_size=1, first_step=0, next_token=False, documents=False, uneven=False
+        )
         frames = Frames(steps, STEPS, Metrics())
         self._batches = [b"".join(pieces) for pieces in [*frames, frames.ending(End.COMPLETE)]]
         self._lock = (folder / "mixture.lock.json").read_bytes()

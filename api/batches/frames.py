@@ -12,7 +12,7 @@ import pyarrow as pa
 from api.batches.steps import StepReader
 from api.metrics import Metrics
 from mixture.client.wire import Checksum, End, Key, stream_metadata
-from mixture.stream import Batch, arrow_schema, to_arrow
+from mixture.stream import Batch, to_arrow
 
 Pieces = list[memoryview]
 
@@ -30,11 +30,9 @@ class Frames:
         self._steps = steps
         self._domains = steps.domains
         self._sink = _Pieces()
-        schema = arrow_schema(steps.store.dtype).with_metadata(stream_metadata(steps, steps.step))
+        schema = steps.schema.with_metadata(stream_metadata(steps, steps.step))
         self._writer = pa.ipc.new_stream(pa.PythonFile(self._sink, mode="w"), schema)
-        one = np.zeros(1, np.int64)
-        row = Batch(0, one[:, None].astype(steps.store.dtype), one.astype(np.int32), one, one, one)
-        self._no_rows = next(to_arrow(row, self._domains)).slice(0, 0)
+        self._no_rows = steps.no_rows()
         self._served = _Served(steps, metrics)
         self.next_step = steps.step
         self._made = self._make(end_step)

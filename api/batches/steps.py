@@ -6,15 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from mixture.client.buffers import Buffers
 from mixture.errors import StreamError
 from mixture.plan import Lock
 from mixture.schedule import Rows
-from mixture.store import Store
-from mixture.stream import Batch, LocalStream
-from mixture.stream.batch import Tokens
+from mixture.store import Spans, Store
+from mixture.stream import Batch, LocalStream, to_arrow
+from mixture.stream.batch import Tokens, arrow_schema, row_parts
 
 PART_BYTES = 4 << 20
 """Tokens of one record batch, about; below the 16 MiB that one may have, as each open stream holds one. Of 2 MiB, a
@@ -39,6 +40,18 @@ class StepReader(LocalStream):
         tokens = np.empty((len(first_token), 0), self.store.dtype)
         return Batch(step, tokens, rows.domain[part], rows.position[part], rows.epoch[part], first_token)
 
+    @property
+    def schema(self) -> pa.Schema:
+        """Of its record batches."""
+        return arrow_schema(self.store.dtype, documents=self._documents)
+
+    def no_rows(self) -> pa.RecordBatch:
+        """A record batch without rows."""
+        one = np.ones(1, np.int64)
+        spans = Spans(np.arange(2), one, one) if self._documents else None
+        tokens = one[:, None].astype(self.store.dtype)
+        return next(to_arrow(Batch(0, tokens, np.zeros(1, np.int32), one, one, one, spans), self.domains)).slice(0, 0)
+
     def close(self) -> None:
         """Let go of the rows that were worked out ahead."""
         self._batches = None
@@ -47,9 +60,7 @@ class StepReader(LocalStream):
         """The rows of a batch of this stream with their tokens, in order; one part without rows where it has none."""
         length = self._schedule.length_of(batch.step)
         width = length + 1 if self._next_token else length
-        size = max(1, PART_BYTES // (width * self.store.dtype.itemsize))
-        for start in range(0, max(1, len(batch)), size):
-            part = slice(start, start + size)
+        for part, spans in self._pieces(batch, length, width * self.store.dtype.itemsize):
             domain, first_token = batch.domain[part], batch.first_token[part]
             tokens = self._read_tokens(domain, first_token, length, width)
             rows = replace(
@@ -59,8 +70,23 @@ class StepReader(LocalStream):
                 position=batch.position[part],
                 epoch=batch.epoch[part],
                 first_token=first_token,
+                spans=spans,
             )
-            yield Part(rows, len(batch) if start + size >= len(batch) else None)
+            yield Part(rows, len(batch) if part.stop == len(batch) else None)
+
+    def _pieces(self, batch: Batch, length: int, row_bytes: int) -> Iterator[tuple[slice, Spans | None]]:
+        """Which rows are one part, and their documents where they were asked for, which are looked up for as many rows
+        as their tokens alone let a part have."""
+        size = max(1, PART_BYTES // row_bytes)
+        for start in range(0, max(1, len(batch)), size):
+            whole = slice(start, min(start + size, len(batch)))
+            if not self._documents:
+                yield whole, None
+                continue
+            spans = self.store.spans(self._names, self._number[batch.domain[whole]], batch.first_token[whole], length)
+            parts = list(row_parts(whole.stop - start, row_bytes, spans, PART_BYTES)) or [slice(0, 0)]
+            for part in parts:
+                yield slice(start + part.start, start + part.stop), spans.rows(part)
 
     def _read_tokens(
         self, domain: NDArray[np.int32], first_token: NDArray[np.int64], length: int, width: int
@@ -72,7 +98,15 @@ class StepReader(LocalStream):
 
 
 def open_steps(
-    lock: Lock, store: Store, *, rank: int, world_size: int, first_step: int, next_token: bool, uneven: bool
+    lock: Lock,
+    store: Store,
+    *,
+    rank: int,
+    world_size: int,
+    first_step: int,
+    next_token: bool,
+    documents: bool,
+    uneven: bool,
 ) -> StepReader:
     """The steps of a rank from a step of the run on; the store is the lock's.
 
@@ -85,7 +119,7 @@ def open_steps(
         world_size=world_size,
         first_step=first_step,
         next_token=next_token,
-        documents=False,
+        documents=documents,
         uneven=uneven,
         accept_content=None,
     )

@@ -21,8 +21,10 @@ LARGEST = 2**63 - 1
 STREAMED: dict[int | str, dict[str, Any]] = {
     200: {
         "description": (
-            "An Arrow IPC stream: step, position, domain, epoch, first_token, input_ids. A step is one or more record "
-            "batches; the last one's message has the metadata `mixture.step`, `mixture.rows` and `mixture.checksum`. "
+            "An Arrow IPC stream: step, position, domain, epoch, first_token, input_ids; with `documents` the lists "
+            "document (its number within its domain) and document_end (within the row) too. A step is one or more "
+            "record batches; the last one's message has the metadata `mixture.step`, `mixture.rows` and "
+            "`mixture.checksum`. "
             "A record batch without rows ends the stream: `mixture.end` is `complete`, `stopping` or `failed`, and "
             "`mixture.next_step` is where to go on. A body without it was cut."
         ),
@@ -52,6 +54,9 @@ def stream(
     next_token: Annotated[
         bool, Query(description="One token more a row: the one that follows. Rows begin where they did.")
     ] = False,
+    documents: Annotated[
+        bool, Query(description="Say where documents begin and end in each row: document, document_end.")
+    ] = False,
     uneven: Annotated[
         bool, Query(description="Let ranks differ by one row where the batch can not be shared.")
     ] = False,
@@ -69,6 +74,7 @@ def stream(
             world_size=world_size,
             first_step=first_step,
             next_token=next_token,
+            documents=documents,
             uneven=uneven,
         )
     except StreamError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +13,7 @@ from mixture.client.service import InterruptedRequestError
 from mixture.client.wire import Checksum, End, Key
 from mixture.errors import StreamError
 from mixture.schedule import Schedule
+from mixture.store import Spans
 from mixture.stream import Batch, arrow_schema, rank_slots
 
 
@@ -21,6 +22,7 @@ class Expected:
     """What must come: the metadata of the schema, the names of domains, the dtype of tokens, and whose rows.
 
     more_tokens: of a row, behind its sequence length: 1 with the next token
+    documents:   whether rows say where documents begin and end
     """
 
     metadata: Mapping[str, str]
@@ -29,6 +31,7 @@ class Expected:
     rank: int
     world_size: int
     more_tokens: int
+    documents: bool
 
 
 def read_steps(body: Body, expected: Expected, steps: range) -> Iterator[Batch]:
@@ -83,7 +86,7 @@ def _check_run(schema: pa.Schema, expected: Expected) -> None:
                 found=found,
                 expected=value,
             )
-    if not schema.equals(arrow_schema(expected.dtype)):
+    if not schema.equals(arrow_schema(expected.dtype, documents=expected.documents)):
         raise StreamError(f"the service sends other columns: {schema.names}", code="answer-invalid")
 
 
@@ -103,6 +106,7 @@ class _Rows:
             epoch=np.empty(n, np.int64),
             first_token=np.empty(n, np.int64),
         )
+        self._spans: list[Spans] | None = [] if expected.documents else None
         self._there = 0
         self._checksum = Checksum()
 
@@ -123,7 +127,11 @@ class _Rows:
         for name, column in columns.items():
             getattr(batch, name)[part] = column
         self._there = part.stop
-        self._checksum.add(Batch(batch.step, **columns))
+        spans = None
+        if self._spans is not None:
+            spans = _spans(record)
+            self._spans.append(spans)
+        self._checksum.add(Batch(batch.step, **columns, spans=spans))
 
     def whole(self, said: Mapping[str, str]) -> Batch:
         """The step. Raises InterruptedRequestError where it is not whole, not in its place, or damaged."""
@@ -133,4 +141,25 @@ class _Rows:
         places = np.arange(self._first_position, self._first_position + len(batch))
         if stated != found or self._there != len(batch) or not np.array_equal(batch.position, places):
             raise InterruptedRequestError(f"step {batch.step} is damaged: {found}, and the service says {stated}")
-        return batch
+        return batch if self._spans is None else replace(batch, spans=_joined(self._spans))
+
+
+def _spans(record: pa.RecordBatch) -> Spans:
+    """The documents of the rows of a record batch, in memory of their own."""
+    document, end = record.column("document"), record.column("document_end")
+    counts = document.value_lengths()
+    if not counts.equals(end.value_lengths()):
+        raise InterruptedRequestError("documents and their ends are not as many")
+    offsets = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(counts.to_numpy(), out=offsets[1:])
+    return Spans(offsets, document.flatten().to_numpy().copy(), end.flatten().to_numpy().copy())
+
+
+def _joined(parts: list[Spans]) -> Spans:
+    """The documents of rows that came in parts, of one at least."""
+    counts = np.concatenate([np.diff(part.offsets) for part in parts])
+    return Spans(
+        np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)]),
+        np.concatenate([part.document for part in parts]),
+        np.concatenate([part.end for part in parts]),
+    )

@@ -39,6 +39,7 @@ class RemoteStream(Stream):
         world_size: int,
         first_step: int,
         next_token: bool,
+        documents: bool,
         uneven: bool,
         accept_content: str | None,
     ) -> None:
@@ -49,7 +50,7 @@ class RemoteStream(Stream):
             world_size=world_size,
             first_step=first_step,
             next_token=next_token,
-            documents=False,
+            documents=documents,
             uneven=uneven,
             accept_content=accept_content,
         )
@@ -89,6 +90,7 @@ class RemoteStream(Stream):
             rank=self.rank,
             world_size=self.world_size,
             more_tokens=int(self._next_token),
+            documents=self._documents,
         )
         steps = range(step, min(step + MOST_STEPS, self.steps))
         query = {
@@ -99,6 +101,8 @@ class RemoteStream(Stream):
             "next_token": self._next_token,
             "uneven": self._uneven,
         }
+        if self._documents:
+            query["documents"] = True  # only where it is asked for: a service that has it not yet refuses it
         said = {name: str(value).lower() for name, value in query.items()}
         try:
             with self._service.open("/batches", accept=MEDIA_TYPE, query=said) as body:
@@ -122,6 +126,7 @@ def open_remote_stream(
     first_step: int = 0,
     *,
     next_token: bool = False,
+    documents: bool = False,
     uneven: bool = False,
     accept_content: str | None = None,
     token: str | None = None,
@@ -155,6 +160,7 @@ def open_remote_stream(
         world_size=world_size,
         first_step=first_step,
         next_token=next_token,
+        documents=documents,
         uneven=uneven,
         accept_content=accept_content,
     )

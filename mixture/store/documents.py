@@ -32,6 +32,12 @@ class Spans:
     document: NDArray[np.int64]
     end: NDArray[np.int64]
 
+    def rows(self, part: slice) -> Spans:
+        """The documents of the rows from part.start up to part.stop."""
+        offsets = self.offsets[part.start : part.stop + 1]
+        segments = slice(int(offsets[0]), int(offsets[-1]))
+        return Spans(offsets - offsets[0], self.document[segments], self.end[segments])
+
 
 class Documents:
     """The documents of a store, read where asked for. Domains are numbered in the store's order.

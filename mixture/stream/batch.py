@@ -39,36 +39,62 @@ class Batch:
         return len(self.position)
 
 
-def arrow_schema(dtype: npt.DTypeLike) -> pa.Schema:
-    """step, position int64 · domain dictionary of strings · epoch, first_token int64 · input_ids list of integers."""
-    return pa.schema(
-        [
-            pa.field("step", pa.int64(), nullable=False),
-            pa.field("position", pa.int64(), nullable=False),
-            pa.field("domain", pa.dictionary(pa.int32(), pa.string()), nullable=False),
-            pa.field("epoch", pa.int64(), nullable=False),
-            pa.field("first_token", pa.int64(), nullable=False),
-            pa.field("input_ids", pa.list_(pa.field("item", pa.from_numpy_dtype(np.dtype(dtype)), nullable=False))),
-        ]
-    )
+def arrow_schema(dtype: npt.DTypeLike, *, documents: bool = False) -> pa.Schema:
+    """step, position int64 · domain dictionary of strings · epoch, first_token int64 · input_ids list of integers.
+
+    documents: and for each row `document` and `document_end`, lists of int64, as `Spans` has document and end
+    """
+    fields = [
+        pa.field("step", pa.int64(), nullable=False),
+        pa.field("position", pa.int64(), nullable=False),
+        pa.field("domain", pa.dictionary(pa.int32(), pa.string()), nullable=False),
+        pa.field("epoch", pa.int64(), nullable=False),
+        pa.field("first_token", pa.int64(), nullable=False),
+        pa.field("input_ids", _list_of(pa.from_numpy_dtype(np.dtype(dtype)))),
+    ]
+    if documents:
+        fields += [pa.field(name, _list_of(pa.int64())) for name in ("document", "document_end")]
+    return pa.schema(fields)
+
+
+def _list_of(kind: pa.DataType) -> pa.ListType:
+    return pa.list_(pa.field("item", kind, nullable=False))
+
+
+def row_parts(rows: int, row_bytes: int, spans: Spans | None, most: int) -> Iterator[slice]:
+    """The rows in parts of at most so many bytes of tokens and documents, of one row at least."""
+    ends = np.arange(1, rows + 1) * row_bytes
+    if spans is not None:
+        ends += spans.offsets[1:] * (spans.document.itemsize + spans.end.itemsize)
+    start, before = 0, 0
+    while start < rows:
+        stop = max(start + 1, int(np.searchsorted(ends, before + most, side="right")))
+        yield slice(start, stop)
+        start, before = stop, int(ends[stop - 1])
 
 
 def to_arrow(batch: Batch, domains: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """A batch as record batches of at most about 16 MiB, in the schema of `arrow_schema`."""
-    schema = arrow_schema(batch.input_ids.dtype)
+    """A batch as record batches of at most about 16 MiB, in the schema of `arrow_schema`; with documents where it has
+    them."""
+    schema = arrow_schema(batch.input_ids.dtype, documents=batch.spans is not None)
     width = batch.input_ids.shape[1]
-    rows = max(1, RECORD_BATCH_BYTES // (width * batch.input_ids.dtype.itemsize))
     names = pa.array(domains, pa.string())
-    for start in range(0, len(batch), rows):
-        part = slice(start, start + rows)
+    for part in row_parts(len(batch), width * batch.input_ids.dtype.itemsize, batch.spans, RECORD_BATCH_BYTES):
         ids = batch.input_ids[part]
-        offsets = pa.array(np.arange(len(ids) + 1, dtype=np.int32) * width)
         columns = [
             pa.array(np.full(len(ids), batch.step, np.int64)),
             pa.array(batch.position[part]),
             pa.DictionaryArray.from_arrays(pa.array(batch.domain[part]), names),
             pa.array(batch.epoch[part]),
             pa.array(batch.first_token[part]),
-            pa.ListArray.from_arrays(offsets, pa.array(ids.reshape(-1)), type=schema.field("input_ids").type),
+            _lists(np.arange(len(ids) + 1) * width, ids.reshape(-1)),
         ]
+        if batch.spans is not None:
+            spans = batch.spans.rows(part)
+            columns += [_lists(spans.offsets, spans.document), _lists(spans.offsets, spans.end)]
         yield pa.record_batch(columns, schema=schema)
+
+
+def _lists(offsets: npt.NDArray[np.int64], values: npt.NDArray[np.integer]) -> pa.ListArray:
+    items = pa.array(values)
+    return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), items, type=_list_of(items.type))

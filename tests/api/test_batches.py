@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -14,7 +16,9 @@ from service_process import Shown, shown, until
 from stream_helpers import DOMAINS, lock_over, make_store
 
 from api import Settings, create_app
+from mixture.client import open_remote_stream
 from mixture.client.wire import MOST_STEPS, Checksum
+from mixture.store import Spans
 from mixture.stream import Batch, Stream, open_stream, to_arrow
 
 LONGEST_RECORD_BATCH = 16 << 20
@@ -88,6 +92,8 @@ def table_of(batch: Batch, stream: Stream) -> pa.Table:
         {"first_step": 2, "rank": 1, "world_size": 2},
         {"first_step": 3, "next_token": True, "rank": 7, "world_size": 8},
         {"rank": 4, "world_size": 5, "uneven": True},
+        {"documents": True},
+        {"documents": True, "next_token": True, "first_step": 3, "rank": 1, "world_size": 2},
     ],
 )
 def test_the_body_is_what_a_local_stream_reads(client: httpx2.Client, made: Shown, query: dict[str, Any]):
@@ -113,6 +119,27 @@ def test_a_large_step_is_several_record_batches_and_the_last_says_that_it_is_who
         start = part.stop
     assert parts[-1][1] == {"mixture.step": "4", "mixture.rows": "4096", "mixture.checksum": checksum.hex()}
     assert empty.num_rows == 0
+
+
+def test_rows_of_very_many_documents_are_in_record_batches_as_small_as_others(tmp_path: Path):
+    store = make_store(tmp_path / "made", {"crumbs": {f"{i}": chr(97 + i % 26) for i in range(3000)}})
+    keys = {"tokenizer": "bytes", "sequence_length": "1024", "batch": "2048 sequences", "budget": "1 steps"}
+    what = shown(
+        lock_over(store, tmp_path / "m", "  - {phase: all, weights: {crumbs: 1}}", **keys), tmp_path / "m", store
+    )
+    with client_of(create_app(Settings(**what.settings))) as client:
+        *parts, (ending, said) = streamed(client, documents=True)[1]
+        stream = local(what, documents=True)
+        found = pa.Table.from_batches([record for record, _ in parts])
+        assert found.equals(table_of(next(stream), stream))
+        assert found.nbytes > LONGEST_RECORD_BATCH  # of 4 MiB of tokens
+        assert all(record.nbytes <= LONGEST_RECORD_BATCH for record, _ in parts)
+        assert [bool(said) for _, said in parts] == [False] * (len(parts) - 1) + [True]
+        assert (ending.num_rows, said["mixture.end"]) == (0, "complete")
+        assert pa.Table.from_batches(to_arrow(next(local(what, documents=True)), stream.domains)).equals(found)
+        (batch,) = open_remote_stream(f"{client.base_url}/v1/mixtures/m", documents=True)
+        assert batch.spans is not None
+        assert batch.spans.offsets.tolist() == [512 * i for i in range(2049)]
 
 
 def test_the_schema_says_which_run_this_is_and_the_ending_where_it_goes_on(client: httpx2.Client, made: Shown):
@@ -142,6 +169,17 @@ def test_a_checksum_changes_with_any_byte_of_any_column(made: Shown):
         other = Checksum()
         other.add(Batch(0, **changed))
         assert other.hex() != whole.hex()
+    spans = next(local(made, documents=True)).spans
+    assert spans is not None
+    found = set()
+    for name in ("offsets", "document", "end", None):
+        changed = {one: getattr(spans, one).copy() for one in ("offsets", "document", "end")}
+        if name is not None:
+            changed[name][-1] ^= 1
+        other = Checksum()
+        other.add(replace(batch, spans=Spans(**changed)))
+        found.add(other.hex())
+    assert len(found | {whole.hex()}) == 5
 
 
 def test_ranks_without_a_row_have_every_step_all_the_same(client: httpx2.Client, made: Shown):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +18,7 @@ from api import Settings, create_app
 from api.repository import Repository, Scope
 from mixture.client import RemoteStream, open_remote_stream
 from mixture.errors import MixtureError, StoreError, StreamError
-from mixture.stream import Stream, open_stream
+from mixture.stream import LocalStream, open_stream
 
 PHASES_THAT_PART = """
   - phase: first
@@ -35,11 +36,14 @@ OPTIONS: list[dict[str, Any]] = [
     {"rank": 0, "world_size": 60, "uneven": True},
     {"first_step": 16, "next_token": True},
     {"first_step": 40},
+    {"documents": True},
+    {"documents": True, "next_token": True, "first_step": 16, "rank": 1, "world_size": 2},
+    {"documents": True, "rank": 0, "world_size": 60, "uneven": True},
 ]
 
 
 @pytest.fixture
-def both(url: str, run: Shown) -> Callable[..., tuple[RemoteStream, Stream]]:
+def both(url: str, run: Shown) -> Callable[..., tuple[RemoteStream, LocalStream]]:
     """The same stream from the service and from the store."""
     return lambda **options: (open_remote_stream(url, **options), open_stream(run.lock, run.store, **options))
 
@@ -56,6 +60,13 @@ def test_batches_are_those_of_a_local_stream_with_their_types(both, options: dic
             array, wanted = getattr(batch, name), getattr(other, name)
             assert (array.shape, array.dtype) == (wanted.shape, wanted.dtype)
             array[...] = 0  # a trainer's own
+        assert (batch.spans is None) == (other.spans is None) == ("documents" not in options)
+        if batch.spans is None or other.spans is None:
+            continue
+        for name in ("offsets", "document", "end"):
+            array, wanted = getattr(batch.spans, name), getattr(other.spans, name)
+            assert (array.tolist(), array.dtype) == (wanted.tolist(), wanted.dtype)
+            array[...] = 0
     for _ in range(2):
         with pytest.raises(StopIteration):
             next(remote)
@@ -68,6 +79,15 @@ def test_a_batch_stays_what_it_is_while_others_are_read(url: str):
         for _ in stream:
             pass
     assert bytes_of([first]) == held
+
+
+def test_all_that_a_local_stream_can_be_asked_for_a_remote_one_can():
+    local, remote = (inspect.signature(one).parameters for one in (open_stream, open_remote_stream))
+    assert {*local} - {"lock", "store"} <= {*remote}
+    for name in {*local} - {"lock", "store"}:
+        assert (remote[name].kind, remote[name].default) == (local[name].kind, local[name].default)
+    public = {name for name in dir(LocalStream) if not name.startswith("_")}
+    assert public <= {name for name in dir(RemoteStream) if not name.startswith("_")}
 
 
 def test_states_are_those_of_a_local_stream_at_every_step(both):
