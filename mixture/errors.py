@@ -9,6 +9,7 @@ MixtureError
 ├── ScheduleError    a question outside of a schedule: a position past its end, a domain it does not know
 ├── StoreError       a token store is incomplete, damaged, or not the one that a lock names
 ├── IngestError      sources can not be made into a store
+├── ClusterError     sources can not be put into clusters, or not with these options
 └── StreamError      a stream can not be opened, or can not go on from a saved state
 """
 
@@ -98,6 +99,10 @@ class StoreError(MixtureError):
 
 class IngestError(MixtureError):
     """Sources can not be made into a store."""
+
+
+class ClusterError(MixtureError):
+    """Sources can not be put into clusters, or not with these options."""
 
 
 class StreamError(MixtureError):

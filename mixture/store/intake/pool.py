@@ -94,13 +94,13 @@ def _enter(choice: TokenizerChoice, counters: Any, stop: Any) -> None:  # noqa: 
     """What a process does first."""
     global _tokenizer, _counters, _stop
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the first one ends the others
-    threading.Thread(target=_leave_with_parent, daemon=True).start()
+    threading.Thread(target=leave_with_parent, daemon=True).start()
     os.environ["TOKENIZERS_PARALLELISM"] = "false"  # the processes are the parallelism
     _tokenizer, _counters, _stop = choice.make(), counters, stop
 
 
-def _leave_with_parent() -> None:
-    """A killed ingest may leave no process behind that goes on writing."""
+def leave_with_parent() -> None:
+    """End this process when the one that started it ends: a killed run may leave none behind that goes on writing."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

@@ -1,0 +1,110 @@
+"""Quality from what can be measured of a text: features from 0 to 1, a score, and cut-offs between the levels."""
+
+from __future__ import annotations
+
+import zlib
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from mixture.clusters.words import STOP_WORDS
+
+_WORDS_FOR_VARIETY = 400  # of more words, fewer are new
+ABOUT = (
+    "A feature is 1 inside its good range, 0 outside of its possible one, and linear between. The score is their "
+    "weighted mean, rounded to six digits; level 0 is the lowest. The features are measured on at most 8,192 "
+    "characters of a document, and know nothing of what it says."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What the features look at: a document's excerpt, its words, and the characters of the whole."""
+
+    excerpt: str
+    words: list[str]
+    characters: int
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """A figure of a document and the range (lowest possible, good from, good to, highest possible) that is good."""
+
+    name: str
+    about: str
+    weight: int
+    figure: Callable[[Measured], float]
+    ramp: tuple[float, float, float, float]
+
+    def value(self, measured: Measured) -> float:
+        """From 0 to 1."""
+        low, good, still_good, high = self.ramp
+        figure = self.figure(measured)
+        if figure < good:
+            return max(0.0, (figure - low) / (good - low))
+        if figure > still_good:
+            return max(0.0, (high - figure) / (high - still_good))
+        return 1.0
+
+
+def _alphabetic(measured: Measured) -> float:
+    letters = sum(map(str.isalpha, measured.excerpt)) + measured.excerpt.count(" ")
+    return letters / max(1, len(measured.excerpt))
+
+
+def _stop_words(measured: Measured) -> float:
+    return sum(word in STOP_WORDS for word in measured.words) / max(1, len(measured.words))
+
+
+def _variety(measured: Measured) -> float:
+    looked_at = measured.words[:_WORDS_FOR_VARIETY]
+    return len(set(looked_at)) / max(1, len(looked_at))
+
+
+def _compression(measured: Measured) -> float:
+    data = measured.excerpt.encode()
+    return len(zlib.compress(data, 6)) / max(1, len(data))
+
+
+def _repeated_lines(measured: Measured) -> float:
+    lines = Counter(line for line in map(str.strip, measured.excerpt.splitlines()) if len(line) > 3)
+    whole = sum(len(line) * count for line, count in lines.items())
+    return sum(len(line) * (count - 1) for line, count in lines.items()) / max(1, whole)
+
+
+def _word_length(measured: Measured) -> float:
+    return sum(map(len, measured.words)) / max(1, len(measured.words))
+
+
+_ANY = float(1 << 62)
+
+FEATURES = (
+    Feature("length", "characters, good from 2,000", 2, lambda m: float(m.characters), (50, 2000, _ANY, _ANY + 1)),
+    Feature("alphabetic", "share of letters and spaces, good from 0.8", 3, _alphabetic, (0.4, 0.8, 1, 2)),
+    Feature("stop_words", "share of words that are English stop words, good from 0.3", 4, _stop_words, (0, 0.3, 1, 2)),
+    Feature("variety", "different words by words, of the first 400; good from 0.35", 2, _variety, (0.1, 0.35, 1, 2)),
+    Feature(
+        "compression", "size after zlib by size before, good from 0.3 to 0.65", 3, _compression, (0.05, 0.3, 0.65, 1)
+    ),
+    Feature("repeated_lines", "share of text in lines that stood before, good to 0.05", 3, _repeated_lines,
+            (-1, 0, 0.05, 0.5)),
+    Feature("word_length", "mean letters of a word, good from 3.5 to 7", 1, _word_length, (2, 3.5, 7, 12)),
+)  # fmt: skip
+_WHOLE = sum(feature.weight for feature in FEATURES)
+
+
+def score(measured: Measured) -> float:
+    """The weighted mean of the features, from 0 to 1."""
+    return round(sum(feature.weight * feature.value(measured) for feature in FEATURES) / _WHOLE, 6)
+
+
+def cut_offs(scores: Sequence[float], levels: int) -> list[float]:
+    """The scores from which the levels above 0 begin, so that each has about as many of these documents."""
+    ordered = sorted(scores)
+    return [ordered[len(ordered) * level // levels] for level in range(1, levels)]
+
+
+def level(score: float, cut_offs: Sequence[float]) -> int:
+    """The level of a score, from 0."""
+    return bisect_right(cut_offs, score)

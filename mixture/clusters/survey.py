@@ -1,0 +1,84 @@
+"""The first look at a partition: its documents' words, scores and labels."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixture.clusters.embed import TFIDF, Embedder, load_embedder
+from mixture.clusters.options import Label, Labels, Origin
+from mixture.clusters.partitions import Partition, Read, documents, folder_label, missing_label
+from mixture.clusters.quality import Measured, score
+from mixture.clusters.vectors import VectorRows
+from mixture.clusters.words import STOP_WORDS, excerpt, words
+
+_TEXTS = 256  # that a model is given together
+
+
+@dataclass(frozen=True, slots=True)
+class SurveyTask:
+    """Read a partition and write its vectors to `path`; the result is its number."""
+
+    partition: Partition
+    path: Path
+    seed: int
+    labels: Labels
+    embed: str
+
+    def run(self) -> int:
+        """Errors: IngestError, as readers have them; ClusterError `label-missing`, and what a model has."""
+        model = None if self.embed == TFIDF else load_embedder(self.embed)
+        rows = VectorRows()
+        dense: list[NDArray[np.float32]] = []
+        texts: list[str] = []
+        for read in self._documents():
+            text = excerpt(read.text)
+            found = words(text)
+            rows.ids.append(read.id)
+            rows.keys.append(int.from_bytes(read.key[:8], "big"))
+            rows.sizes.append(len(read.data))
+            rows.scores.append(
+                score(Measured(text, found, len(read.text))) if self.labels.quality.is_made else None
+            )
+            rows.clusters.append(self._label(self.labels.cluster, read))
+            rows.qualities.append(self._label(self.labels.quality, read))
+            rows.add_terms(Counter(word for word in found if word not in STOP_WORDS))
+            if model is not None:
+                texts.append(text)
+                if len(texts) == _TEXTS:
+                    dense.append(model.embed(texts))
+                    texts = []
+        rows.write(self.path, _together(model, dense, texts))
+        return self.partition.number
+
+    def _documents(self) -> Iterator[Read]:
+        for read in documents(self.partition, seed=self.seed):
+            if isinstance(read, Read):
+                yield read
+
+    def _label(self, label: Label, read: Read) -> str | None:
+        """A document's label; None where labels are made later."""
+        match label.origin:
+            case Origin.MADE:
+                return None
+            case Origin.COLUMN:
+                value = read.attributes[self.partition.columns.attributes.index(label.name)]
+            case Origin.FOLDER:
+                value = folder_label(read.file, label.name)
+        if not value:
+            raise missing_label(f"{label.origin.value} {label.name!r}", read)
+        return value
+
+
+def _together(
+    model: Embedder | None, dense: list[NDArray[np.float32]], texts: list[str]
+) -> NDArray[np.float32] | None:
+    if model is None:
+        return None
+    rest = [model.embed(texts)] if texts else []
+    return np.concatenate([*dense, *rest]) if dense or rest else None

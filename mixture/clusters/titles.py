@@ -1,0 +1,100 @@
+"""Titles and top terms of clusters, by class-based TF-IDF: what many of its documents say and few of the others'.
+
+(Grootendorst 2022: the share of a term in a class by its frequency over all classes.) Terms are counted once a
+document, so that one long document does not name its cluster.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+TERMS = 12
+_LEAST = 2  # documents that have a term
+_CONTENT_WORDS = 4
+_FEWEST_WORDS = 3
+_CANDIDATES = 60
+_PAIR = 1.15  # a pair of words says more than its rarer word, where nearly as many documents have it
+
+
+def ranked(phrases: Mapping[str, Mapping[str, int]], documents: Mapping[str, int]) -> dict[str, list[str]]:
+    """For each cluster its terms, the most telling first; ties by term.
+
+    phrases: by cluster, in how many of its documents each term stands; documents: how many were looked at
+    """
+    whole: Counter[str] = Counter()
+    for counted in phrases.values():
+        whole.update(counted)
+    total = sum(documents.values())
+    made = {}
+    for cluster, counted in phrases.items():
+        looked_at = max(1, documents.get(cluster, 0))
+        least = min(_LEAST, looked_at)
+        scores = {
+            term: count / looked_at * math.log(1 + total / whole[term]) * (_PAIR if " " in term else 1)
+            for term, count in counted.items()
+            if count >= least
+        }
+        made[cluster] = sorted(scores, key=lambda term: (-scores[term], term))[:_CANDIDATES]
+    return made
+
+
+def top_terms(terms: Sequence[str]) -> list[str]:
+    """The most telling terms, none said twice."""
+    return _apart(terms, TERMS)
+
+
+def titles(terms: Mapping[str, Sequence[str]], order: Iterable[str]) -> dict[str, str]:
+    """A title for each cluster, none of them twice; those that come first in the order choose first."""
+    taken: set[str] = set()
+    made = {}
+    for cluster in order:
+        title = next((title for title in _proposals(terms.get(cluster, ())) if title.casefold() not in taken), None)
+        title = title or f"Other Documents, {cluster}"
+        taken.add(title.casefold())
+        made[cluster] = title
+    return made
+
+
+def _proposals(terms: Sequence[str]) -> Iterable[str]:
+    """Titles of three to five words, the best first: two or three phrases, the later ones changed first."""
+    apart = _apart(terms, TERMS)
+    for shift in range(max(1, len(apart) - 1)):
+        chosen = apart[:1]
+        for term in apart[1 + shift :]:
+            if sum(len(part.split()) for part in [*chosen, term]) > _CONTENT_WORDS:
+                continue
+            chosen.append(term)
+            if sum(len(part.split()) for part in chosen) >= _FEWEST_WORDS:
+                break
+        if chosen:
+            yield _joined(chosen)
+
+
+def _joined(phrases: Sequence[str]) -> str:
+    """`Kernel, Device Driver and Memory`."""
+    shown = [" ".join(word[:1].upper() + word[1:] for word in phrase.split()) for phrase in phrases]
+    if len(shown) == 1:
+        return f"{shown[0]} and Related Texts" if len(shown[0].split()) == 1 else f"{shown[0]} Texts"
+    return f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def _apart(terms: Sequence[str], most: int) -> list[str]:
+    """Terms that have no word, in whatever form, in common with one before."""
+    seen: set[str] = set()
+    made: list[str] = []
+    for term in terms:
+        stems = {_stem(word) for word in term.split()}
+        if not stems & seen and len(made) < most:
+            seen |= stems
+            made.append(term)
+    return made
+
+
+def _stem(word: str) -> str:
+    """A word without the usual English endings: good enough to see that two are one."""
+    for ending in ("ations", "ation", "ings", "ing", "ies", "ers", "er", "ed", "es", "s", "e", "y"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word.removesuffix(ending)
+    return word

@@ -1,0 +1,60 @@
+"""The words of a document, of a part of it that is as large for a book as for a long page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+EXCERPT = 8192
+"""Characters of a document that are looked at, at most."""
+_SPANS = 4
+
+# Scripts without spaces between words: each character stands for itself.
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W\d_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2,}")
+_LONGEST_WORD = 32  # what is longer is encoded data, not a word
+
+STOP_WORDS = frozenset(
+    """
+    about above after again against all also although always am among an and another any are aren around as at
+    away back be became because become been before behind being below between both but by came can cannot come could
+    couldn did didn do does doesn doing don done down during each either else enough etc even ever every few first
+    for from further get gets give given go goes going gone got had hadn has hasn have haven having he hence her here
+    hers herself him himself his how however if in indeed instead into is isn it its itself just keep last least less
+    let like ll made make makes many may maybe me might mine more moreover most much must mustn my myself near need
+    neither never next no nor not nothing now of off often on once one only onto or other others otherwise our ours
+    ourselves out over own per perhaps put quite rather re really said same say says see seem seems several shall
+    shan she should shouldn since so some something sometimes still such take than that the their theirs them
+    themselves then there therefore these they thing things this those though through thus to together too toward
+    towards two under until up upon us use used uses using ve very via want was wasn way we well went were weren what
+    when where whether which while who whole whom whose why will with within without won would wouldn yet you your
+    yours yourself yourselves
+    """.split()
+)
+"""English words that say how a sentence is built, not what it is about."""
+
+
+def excerpt(text: str) -> str:
+    """A text whole, or of a long one four spans, from its beginning, its middle and its end."""
+    if len(text) <= EXCERPT:
+        return text
+    span = EXCERPT // _SPANS
+    last = len(text) - span
+    return "\n".join(text[last * part // (_SPANS - 1) :][:span] for part in range(_SPANS))
+
+
+def words(text: str) -> list[str]:
+    """The words in their order, in lower case, stop words among them; numbers and signs are none."""
+    return [word for word in _WORD.findall(text.lower()) if len(word) <= _LONGEST_WORD]
+
+
+def phrases(found: list[str]) -> Iterator[str]:
+    """The words that are no stop words, and the pairs of two such that stand side by side."""
+    before = None
+    for word in found:
+        if word in STOP_WORDS:
+            before = None
+            continue
+        yield word
+        if before is not None and before != word:
+            yield f"{before} {word}"
+        before = word
