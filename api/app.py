@@ -21,6 +21,7 @@ from api import problems, routes
 from api.description import describe
 from api.edge import TRACE_HEADER, Edge
 from api.formats import Suffixes
+from api.heads import Heads
 from api.limits import Limits
 from api.metrics import Measured
 from api.pages import routes as pages
@@ -72,7 +73,7 @@ def _middleware(services: Services) -> list[Middleware]:
     cors = Middleware(
         CORSMiddleware,
         allow_origins=settings.cors_origins,
-        allow_methods=["GET"],
+        allow_methods=["GET", "HEAD"],
         expose_headers=["ETag", "Link", problems.CODE_HEADER, TRACE_HEADER],
     )
     return [
@@ -81,6 +82,7 @@ def _middleware(services: Services) -> list[Middleware]:
         *([cors] if settings.cors_origins else []),
         Middleware(Limits, rate=services.rate, max_body_bytes=settings.max_body_bytes),
         Middleware(Suffixes),
+        Middleware(Heads),
     ]
 
 

@@ -18,7 +18,7 @@ follow them. `{ref}` is a mixture's name, or `name@sha256:<digest>` for one that
 
 Tables are answered in JSON, CSV, Parquet or as an Arrow stream: by `Accept`, or by the ending of the address (`.csv`).
 Lists are `{items, next, next_url}`. Whatever is not a success is a problem (RFC 9457) with a stable `code`; a query
-parameter that an operation does not have is one, `unknown-parameter`.
+parameter that an operation does not have is one, `unknown-parameter`. HEAD is answered as GET is, without the body.
 """
 TAGS = {
     "mixtures": "What mixtures there are, their specs, plans and locks.",

@@ -224,7 +224,8 @@ def _methods(request: Request) -> set[str]:
     """All methods of an address: the router only names those of the first route that it found there."""
     described: dict[str, dict[str, Any]] = request.app.openapi()["paths"]
     there = (own for path, own in described.items() if compile_path(path)[0].match(request.scope["path"]))
-    return {method.upper() for own in there for method in own}
+    methods = {method.upper() for own in there for method in own}
+    return methods | ({"HEAD"} if "GET" in methods else set())
 
 
 async def _on_mixture(request: Request, error: Exception) -> Response:

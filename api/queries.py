@@ -22,9 +22,10 @@ def wrong_query(name: str, detail: str, code: str, *, hint: str | None = None, *
 async def _known_names(request: Request) -> None:
     """Refuse parameters that the description of the operation does not have: `?stpe=5` is no request for everything.
 
-    And those that stand twice and are no lists: of `?step=1&step=2`, no one can tell which is meant. Raises Problem 422:
-    `unknown-parameter`, with the name that is nearest; `invalid-request`. What is not described (pages, figures for
-    Prometheus) has no parameters, and is as it is whatever is asked.
+    And those that stand twice and are no lists: of `?step=1&step=2`, nobody can tell which is meant. What is not
+    described (pages, figures for Prometheus) has no parameters, and is as it is whatever is asked.
+
+    Raises Problem 422: `unknown-parameter`, with the name that is nearest; `invalid-request`.
     """
     if not request.query_params:
         return
