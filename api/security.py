@@ -1,21 +1,26 @@
 """Who may do what: bearer tokens with scopes. The repository keeps tokens as hashes; a secret is never kept or logged.
 
 router = APIRouter(dependencies=[Reads])                 # open, or by a token with the scope read, as is set
+router = APIRouter(route_class=TokenFirst)               # has routes that take a body
 def publish(caller: Annotated[Caller, Security(writer, scopes=[Scope.PUBLISH])]): …
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Depends, Request, Security
 from fastapi.concurrency import run_in_threadpool
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import APIRoute
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer, SecurityScopes
+from starlette.responses import Response
 
 from api.problems import Problem
 from api.repository import Scope, TokenRecord, token_hash
-from api.services import AppServices, Services
+from api.services import AppServices, Services, services_of
 
 BEARER = HTTPBearer(auto_error=False, scheme_name="token", description="A token made by `mixture tokens create`.")
 LONGEST_SECRET = 512
@@ -37,6 +42,10 @@ async def _caller(request: Request, services: AppServices, credentials: Credenti
 
     Raises Problem 401: `authorization-invalid`, `token-unknown`.
     """
+    state: dict[str, Any] = request.scope.setdefault("state", {})
+    if "holder" in state:
+        holder: Caller = state["holder"]
+        return holder
     if credentials is None:
         if "authorization" in request.headers:
             raise _unauthorized("this is not a bearer token", "authorization-invalid")
@@ -46,8 +55,9 @@ async def _caller(request: Request, services: AppServices, credentials: Credenti
     found = await run_in_threadpool(_holder, services, secret) if len(secret) <= LONGEST_SECRET else None
     if found is None:
         raise _unauthorized("this token is not known, or was revoked", "token-unknown")
-    request.scope.setdefault("state", {})["caller"] = found.name
-    return Caller(found.name, found.id, found.scopes)
+    state["caller"] = found.name
+    state["holder"] = made = Caller(found.name, found.id, found.scopes)
+    return made
 
 
 def _holder(services: Services, secret: str) -> TokenRecord | None:
@@ -81,6 +91,31 @@ Publisher = Annotated[Caller, Security(writer, scopes=[Scope.PUBLISH.value])]
 
 Runner = Annotated[Caller, Security(writer, scopes=[Scope.RUN.value])]
 """`caller: Runner` as a parameter of a route that registers runs or reports their progress."""
+
+
+class TokenFirst(APIRoute):
+    """A route whose scopes are asked for before its body is read: FastAPI reads bodies before it asks dependencies."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """The handler of a request, behind the question who sends it. Raises what `writer` does."""
+        handle = super().get_route_handler()
+        scopes = SecurityScopes(list(_scopes(self.dependant)))
+        if self.body_field is None or not scopes.scopes:
+            return handle
+
+        async def asked_first(request: Request) -> Response:
+            caller = await _caller(request, await services_of(request), await BEARER(request))
+            await writer(scopes, caller)
+            return await handle(request)
+
+        return asked_first
+
+
+def _scopes(dependant: Dependant) -> Iterator[str]:
+    """The scopes that a route and what it depends on ask for."""
+    yield from dependant.own_oauth_scopes or ()
+    for one in dependant.dependencies:
+        yield from _scopes(one)
 
 
 def _require(caller: Caller | None, scope: Scope) -> Caller:

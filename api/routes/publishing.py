@@ -15,11 +15,11 @@ from api.problems import Problem
 from api.refs import DIGEST_PATTERN, NAME_PATTERN
 from api.repository import Change, read_digest, write_digest
 from api.routes.mixtures import DIGEST
-from api.security import Publisher
+from api.security import Publisher, TokenFirst
 from api.services import AppServices
 from mixture.names import DIGEST_MARK
 
-router = APIRouter(prefix="/v1/mixtures", tags=["mixtures"])
+router = APIRouter(prefix="/v1/mixtures", tags=["mixtures"], route_class=TokenFirst)
 
 SPEC = """\
 mixture: small

@@ -20,12 +20,12 @@ from api.repository import ProgressEntry, RunRecord, read_digest
 from api.routes.catalogs import Where, columns_of
 from api.run_figures import FIGURES, next_boundary, phase_at, read_by, tokens_read
 from api.run_models import RUN, NewProgress, NewRun, NextBoundary, Progress, ReadRow, Run, RunHead, Standing
-from api.security import Reads, Runner
+from api.security import Reads, Runner, TokenFirst
 from api.services import AppServices, Services
 from mixture.errors import nearest
 from mixture.names import DIGEST_MARK
 
-router = APIRouter(prefix="/v1/runs", tags=["runs"])
+router = APIRouter(prefix="/v1/runs", tags=["runs"], route_class=TokenFirst)
 RunId = Annotated[str, Path(max_length=100, examples=[RUN], description="The id that registering the run gave.")]
 
 

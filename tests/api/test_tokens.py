@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import socket
+from urllib.parse import urlsplit
 
 import httpx2
 import pytest
-from api_helpers import ask
+from api_helpers import ask, serving
 from fastapi import FastAPI
 
+from api.openapi import COMMITTED
 from api.repository import Scope
 from api.security import Publisher, Runner
 
@@ -97,3 +101,31 @@ def test_writes_are_logged_with_who_and_what_and_no_secret(make_app, caplog: pyt
         ("PUT", "/publish", 401, None),
     ]
     assert secret not in caplog.text
+
+
+WRITES = [
+    (method.upper(), path.format(name="a", run_id="r"))
+    for path, methods in json.loads(COMMITTED.read_text(encoding="utf-8"))["paths"].items()
+    for method, operation in methods.items()
+    if "requestBody" in operation
+]
+
+
+def test_who_may_not_write_is_told_so_before_the_body_is_read(make_app):
+    app = make_app()
+    _, reads = app.state.services.repository.add_token("reader", {Scope.READ})
+    refusals = {
+        "": b"401",
+        "Authorization: Bearer wrong\r\n": b"401",
+        f"Authorization: Bearer {reads}\r\n": b"403",
+    }
+    assert len(WRITES) >= 3
+    with serving(app) as url:
+        for method, path in WRITES:
+            for authorization, status in refusals.items():
+                with socket.create_connection((urlsplit(url).hostname, urlsplit(url).port), timeout=30) as connection:
+                    # Of the body that is announced nothing comes: who waits for it does not answer.
+                    head = f"{method} {path} HTTP/1.1\r\nHost: service\r\n{authorization}"
+                    head += "Content-Type: application/json\r\nContent-Length: 60000000\r\n\r\n"
+                    connection.sendall(head.encode())
+                    assert connection.recv(12).split()[1] == status, (method, path)
