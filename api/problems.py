@@ -52,20 +52,29 @@ CODES: Mapping[int, str] = {
 
 STATUS_OF_CODE: Mapping[str, int] = {
     "content-differs": 409,
+    "data-dir-unusable": 503,
     "database-newer": 503,
     "database-unreachable": 503,
+    "database-url": 503,
     "digest-required": 428,
+    "domain-unknown": 409,
     "history-differs": 409,
     "name-conflict": 409,
     "object-damaged": 503,
     "object-missing": 503,
     "progress-conflict": 409,
+    "settings-invalid": 503,
     "store-replaced": 409,
+    "tokenizer-differs": 409,
+    "tokens-differ": 409,
     "unknown-mixture": 404,
     "unknown-run": 404,
     "unknown-token": 404,
 }
-"""Codes of MixtureError that are not 422 (what was asked or sent can not be done) or, of stores, 503."""
+"""Codes of MixtureError that are not 422 (what was asked or sent can not be done) or, of stores, 503.
+
+503 may pass by itself, and clients ask again: that a store is another one than the lock's does not.
+"""
 
 
 class Problem(HTTPException):

@@ -22,7 +22,7 @@ from api.library import Kept, LoadedMixture
 from api.limits import RateLimit, StreamPlaces
 from api.log_watch import LogWatch
 from api.metrics import Metrics
-from api.problems import Problem
+from api.problems import Problem, problem_of
 from api.published import load_published
 from api.refs import Ref, RefText, parse_ref
 from api.repository import MixtureRecord, Repository
@@ -105,7 +105,12 @@ class Services:
         raise _unknown(asked, list(builtin))
 
     def _load(self, record: MixtureRecord) -> LoadedMixture:
-        return load_published(self.repository.bundle(record.digest), record, self.stores)
+        bundle = self.repository.bundle(record.digest)
+        try:
+            return load_published(bundle, record, self.stores)
+        except MixtureError as error:
+            # It was right when it was published, by a version that may know more than this one.
+            raise problem_of(error, status=503) from error
 
     def heads(self, *, after: str | None, limit: int) -> list[LoadedMixture | MixtureRecord]:
         """Built-in and published mixtures in order of name (code points), from behind `after`, up to `limit`."""

@@ -32,6 +32,11 @@ RAISED: dict[str, tuple[Exception, int, str]] = {
     "unsaid": (MixtureError("needs it", code="digest-required"), 428, "digest-required"),
     "damaged": (StoreError("damaged", code="store-damaged"), 503, "store-damaged"),
     "away": (MixtureError("away", code="database-unreachable"), 503, "database-unreachable"),
+    "no driver": (MixtureError("no driver", code="database-url"), 503, "database-url"),
+    "no folder": (MixtureError("no folder", code="data-dir-unusable"), 503, "data-dir-unusable"),
+    "gone": (StoreError("gone", code="store-gone"), 503, "store-gone"),
+    "replaced": (StoreError("replaced", code="store-replaced"), 409, "store-replaced"),
+    "of another lock": (StoreError("another", code="tokens-differ"), 409, "tokens-differ"),
     "own": (Problem(409, "not now", code="not-now"), 409, "not-now"),
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from api_helpers import MIXTURES, ask
 
+from api.bundles import make_bundle
 from api.repository import Scope
 from mixture.plan import lock_text, make_lock, make_plan, plan_json, read_lock
 from mixture.spec import load_spec
@@ -313,3 +315,13 @@ def test_names_of_mixtures_that_come_with_the_service_can_not_be_taken(put):
 def test_names_that_an_address_could_not_carry_are_refused(app, put, name):
     put(name, status=422, code="name-invalid" if "." in name else "invalid-request")
     assert app.state.services.repository.names(limit=10) == []
+
+
+def test_what_was_published_by_a_version_that_knows_more_is_no_fault_of_who_asks(app):
+    known = make_bundle(SPEC, SMALL["tables"])
+    later = replace(known, spec=known.spec + b"curriculum: steep\n", digest="ab" * 32)
+    app.state.services.repository.publish("later", later, expected=None, if_new=False, by="ann")
+    for address in ("mixtures/later", "mixtures/later/composition", "catalogs/later"):
+        answer = ask(app, "GET", f"/v1/{address}")
+        assert (answer.status_code, answer.headers["X-Error-Code"]) == (503, "unknown-key"), answer.text
+        assert "curriculum" in answer.json()["detail"]
