@@ -1,0 +1,191 @@
+"""The second look at a partition: its documents go to their clusters and levels, in files of their own."""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+import json
+from collections import Counter, defaultdict
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote as percent
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from mixture.catalog.overview import MOST_TYPICAL
+from mixture.clusters.model import Model, Placed, read_model
+from mixture.clusters.options import Labels
+from mixture.clusters.partitions import Partition, Read, documents
+from mixture.clusters.vectors import Vectors
+from mixture.clusters.words import excerpt, phrases, words
+from mixture.errors import ClusterError, Place
+from mixture.whole_file import whole_file
+
+DOCUMENTS = "documents"
+SOURCE, SCORE = "source", "quality_score"
+_TOGETHER = 1 << 25  # bytes of text that are held before they are written
+_PHRASES = 4000  # kept of a cluster and partition
+
+
+def cell_folder(cluster: str, quality: str) -> str:
+    """A domain's folder in the output; signs that a path or a pattern reads otherwise are percent-encoded."""
+    return f"{DOCUMENTS}/cluster={percent(cluster, safe='')}/quality={percent(quality, safe='')}"
+
+
+@dataclass(slots=True)
+class _Cell:
+    """What is known of a domain in this partition; rows: those that wait to be written."""
+
+    documents: int = 0
+    bytes: int = 0
+    typical: list[tuple[float, str]] = field(default_factory=list)
+    rows: list[tuple[Any, ...]] = field(default_factory=list)
+    writer: pq.ParquetWriter | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WriteTask:
+    """Write a partition's documents below `out`, then its receipt; the result is its number."""
+
+    partition: Partition
+    vectors: Path
+    model: Path
+    out: Path
+    receipt: Path
+    seed: int
+    labels: Labels
+
+    def run(self) -> int:
+        """Errors: ClusterError `sources-changed` where the sources are not those of the first look."""
+        part = Vectors(self.vectors)
+        model = read_model(self.model)
+        receipt = _Writing(self, part, model, model.place(part)).run()
+        with whole_file(self.receipt) as beside:
+            beside.write_text(json.dumps(receipt, ensure_ascii=False), encoding="utf-8")
+        return self.partition.number
+
+
+class _Writing:
+    """A partition on its way."""
+
+    def __init__(self, task: WriteTask, part: Vectors, model: Model, placed: Placed) -> None:
+        self._task = task
+        self._model = model
+        self._placed = placed
+        self._scores: list[float | None] = part.column("score")
+        self._keys: list[int] = part.column("key")
+        self._cells: dict[tuple[int, str], _Cell] = defaultdict(_Cell)
+        self._waiting = 0
+        columns = task.partition.columns
+        own = columns.attributes[: len(columns.attributes) - len(task.labels.columns)]
+        replaced = {SOURCE, SCORE} if task.labels.quality.is_made else {SOURCE}
+        self._kept = [name for name in own if name not in replaced]
+        self._places = {name: number for number, name in enumerate(own)}
+        fields = [(name, pa.string()) for name in self._kept]
+        scored = [(SCORE, pa.float64())] if task.labels.quality.is_made else []
+        self._schema = pa.schema([("id", pa.string()), ("text", pa.large_string()), (SOURCE, pa.string()), *scored, *fields])
+
+    def run(self) -> dict[str, Any]:
+        """Write all, and give the receipt."""
+        dropped: Counter[str] = Counter()
+        sources: dict[str, list[int]] = {}
+        titled: Counter[int] = Counter()
+        found: dict[int, Counter[str]] = defaultdict(Counter)
+        digest = hashlib.sha256()
+        row = 0
+        with ExitStack() as files:
+            for read in documents(self._task.partition, seed=self._task.seed):
+                if not isinstance(read, Read):
+                    dropped[read.value] += 1
+                    continue
+                if row >= len(self._keys) or int.from_bytes(read.key[:8], "big") != self._keys[row]:
+                    raise self._changed(read)
+                cluster, quality = int(self._placed.clusters[row]), self._placed.qualities[row]
+                source = self._source(read)
+                counted = sources.setdefault(source, [0, 0])
+                counted[0] += 1
+                counted[1] += len(read.data)
+                digest.update(f"{source}\x1f{read.id}\x1f{self._model.ids[cluster]}\x1f{quality}\n".encode())
+                self._add(row, read, source, (cluster, quality))
+                if self._keys[row] <= self._model.title_limit:
+                    titled[cluster] += 1
+                    found[cluster].update(set(phrases(words(excerpt(read.text)))))
+                if self._waiting >= _TOGETHER:
+                    self._flush(files)
+                row += 1
+            if row != len(self._keys):
+                raise self._changed(None)
+            self._flush(files)
+        ids = self._model.ids
+        return {
+            "digest": digest.hexdigest(),
+            "dropped": dropped,
+            "sources": sources,
+            "cells": [
+                {
+                    "cluster": ids[cluster],
+                    "quality": quality,
+                    "documents": cell.documents,
+                    "bytes": cell.bytes,
+                    "typical": sorted(cell.typical, reverse=True),
+                }
+                for (cluster, quality), cell in sorted(self._cells.items())
+            ],
+            "titled": {ids[cluster]: count for cluster, count in sorted(titled.items())},
+            "phrases": {ids[cluster]: _most_common(counted) for cluster, counted in sorted(found.items())},
+        }
+
+    def _source(self, read: Read) -> str:
+        """The source that a document says it is of, else the partition's."""
+        place = self._places.get(SOURCE)
+        return (read.attributes[place] if place is not None else None) or self._task.partition.source
+
+    def _add(self, row: int, read: Read, source: str, key: tuple[int, str]) -> None:
+        cell = self._cells[key]
+        cell.documents += 1
+        cell.bytes += len(read.data)
+        near = (round(float(self._placed.cosines[row]), 6), read.id)
+        if len(cell.typical) < MOST_TYPICAL:
+            heapq.heappush(cell.typical, near)
+        else:
+            heapq.heappushpop(cell.typical, near)
+        score = [self._scores[row]] if self._task.labels.quality.is_made else []
+        cell.rows.append(
+            (read.id, read.text, source, *score, *(read.attributes[self._places[name]] for name in self._kept))
+        )
+        self._waiting += len(read.data)
+
+    def _flush(self, files: ExitStack) -> None:
+        """Write what waits, a row group a domain."""
+        for (cluster, quality), cell in sorted(self._cells.items()):
+            if not cell.rows:
+                continue
+            if cell.writer is None:
+                folder = self._task.out / cell_folder(self._model.ids[cluster], quality)
+                folder.mkdir(parents=True, exist_ok=True)
+                path = files.enter_context(whole_file(folder / f"part-{self._task.partition.number:05d}.parquet"))
+                cell.writer = files.enter_context(pq.ParquetWriter(path, self._schema, compression="zstd"))
+            columns = zip(*cell.rows, strict=True)
+            arrays = [pa.array(list(column), f.type) for column, f in zip(columns, self._schema, strict=True)]
+            cell.writer.write_table(pa.table(arrays, schema=self._schema))
+            cell.rows = []
+        self._waiting = 0
+
+    def _changed(self, read: Read | None) -> ClusterError:
+        partition = self._task.partition
+        file = read.file if read is not None else str(partition.pieces[-1].file.path)
+        return ClusterError(
+            "the documents are not those that were read at first",
+            code="sources-changed",
+            place=Place(file=file),
+            hint="sources must stay as they are until it is done; remove the output, and begin anew",
+        )
+
+
+def _most_common(counted: Counter[str]) -> dict[str, int]:
+    """The most frequent, ties by term, so that a receipt stays small."""
+    kept = sorted(counted.items(), key=lambda item: (-item[1], item[0]))[:_PHRASES]
+    return dict(kept)
