@@ -30,8 +30,8 @@ class Embedder(Protocol):
 def load_embedder(name: str) -> Embedder:
     """The model of this name or in this folder.
 
-    `wordllama`: the package, which has its weights with it. A folder: a model of sentence-transformers or model2vec. Any
-    other name: a model that sentence-transformers has in its cache. Errors: ClusterError `no-such-model`,
+    `wordllama`: the package, which has its weights with it. A folder: a model of sentence-transformers or model2vec.
+    Any other name: a model that sentence-transformers has in its cache. Errors: ClusterError `no-such-model`,
     `embedder-not-installed`.
     """
     os.environ["HF_HUB_OFFLINE"] = "1"  # what is not here is not fetched

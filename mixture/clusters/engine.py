@@ -49,7 +49,8 @@ def one_thread() -> AbstractContextManager[Any]:
         return nullcontext()
     import scipy.sparse.linalg  # noqa: F401 its library of linear algebra is one of them
 
-    return threadpool_limits(1)
+    limits: AbstractContextManager[Any] = threadpool_limits(1)
+    return limits
 
 
 class Processes:

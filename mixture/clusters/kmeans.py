@@ -57,7 +57,7 @@ def means(vectors: Floats, labels: Ints, clusters: int) -> Floats:
     members = csr_matrix((ones, (labels, np.arange(len(labels)))), shape=(clusters, len(labels)))
     sums = np.asarray(members @ vectors, np.float32)
     lengths = np.linalg.norm(sums, axis=1, keepdims=True)
-    return sums / np.where(lengths > 0, lengths, 1).astype(np.float32)
+    return np.asarray(sums / np.where(lengths > 0, lengths, 1), np.float32)
 
 
 def _starts(vectors: Floats, clusters: int, seed: int) -> Floats:
@@ -115,7 +115,8 @@ def _merges(means: NDArray[np.float64], sizes: Ints) -> list[tuple[int, int]]:
 
     def costs(row: int) -> NDArray[np.float64]:
         apart = np.maximum(squares + squares[row] - 2 * (means @ means[row]), 0)
-        return apart * weights * weights[row] / np.maximum(weights + weights[row], 1)
+        cost: NDArray[np.float64] = apart * weights * weights[row] / np.maximum(weights + weights[row], 1)
+        return cost
 
     cost = np.array([costs(row) for row in range(len(means))])
     np.fill_diagonal(cost, np.inf)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,7 +78,7 @@ class Model:
             "title_limit": self.title_limit,
             "terms": None if self.tfidf is None else self.tfidf.terms,
         }
-        arrays = {"fine": self.fine, "group": self.group, "middles": self.middles}
+        arrays: dict[str, Any] = {"fine": self.fine, "group": self.group, "middles": self.middles}
         if self.tfidf is not None:
             arrays |= {"weights": self.tfidf.weights, "axes": self.tfidf.axes}
         data = np.frombuffer(json.dumps(facts).encode(), np.uint8)
@@ -120,11 +120,13 @@ def fit(paths: Sequence[Path], options: ClusterOptions, labels: Labels, *, has_m
     parts = list(_sampled(paths, limit))
     tfidf = None if has_model else fit_tfidf(parts, seed=options.seed)
     vectors = np.concatenate([_embedded(tfidf, part, rows) for part, rows in parts if len(rows)])
-    scores = [part.column("score")[row] for part, rows in parts for row in rows.tolist()] if labels.quality.is_made else []
+    scores = (
+        [part.column("score")[row] for part, rows in parts for row in rows.tolist()] if labels.quality.is_made else []
+    )
     levels = tuple(cut_offs(scores, labels.levels)) if labels.quality.is_made else None
     title_limit = sample_limit(map(Vectors, paths), min(_TITLE_DOCUMENTS, total))
     if options.k is not None:
-        fine, group = _clusters(vectors, options, total)
+        fine, group = _clusters(vectors, options)
         members = group[nearest_centroid(vectors, fine)[0]]
         width = max(2, len(str(options.k - 1)))
         ids = tuple(f"c{number:0{width}d}" for number in range(options.k))
@@ -146,9 +148,7 @@ def _sampled(paths: Sequence[Path], limit: int) -> Iterator[tuple[Vectors, NDArr
             yield part, rows
 
 
-def _clusters(
-    vectors: NDArray[np.float32], options: ClusterOptions, total: int
-) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+def _clusters(vectors: NDArray[np.float32], options: ClusterOptions) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """Fine centroids and the cluster of each."""
     k = options.k or 1
     usable = vectors[np.abs(vectors).max(axis=1) > 0]  # a document without a known word says nothing
@@ -171,10 +171,8 @@ def _too_many(k: int, but: str, most: int) -> ClusterError:
 
 
 def _taken(paths: Sequence[Path]) -> tuple[str, ...]:
-    """Labels that are there, the largest first? No: by name, numbers by value, as people look for them."""
-    found: Counter[str] = Counter()
-    for path in paths:
-        found.update(set(Vectors(path).column("cluster")))
+    """The labels that are there, in their order."""
+    found = {label for path in paths for label in Vectors(path).column("cluster")}
     return tuple(sorted(found, key=label_order))
 
 

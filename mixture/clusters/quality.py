@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from mixture.clusters.words import STOP_WORDS
@@ -20,10 +20,11 @@ ABOUT = (
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What the features look at: a document's excerpt, its words, and the characters of the whole."""
+    """What the features look at: a document's excerpt, its words, how often each is there, the whole's characters."""
 
     excerpt: str
     words: list[str]
+    counted: Mapping[str, int]
     characters: int
 
 
@@ -49,12 +50,13 @@ class Feature:
 
 
 def _alphabetic(measured: Measured) -> float:
-    letters = sum(map(str.isalpha, measured.excerpt)) + measured.excerpt.count(" ")
-    return letters / max(1, len(measured.excerpt))
+    in_words = sum(map(len, measured.words)) + measured.excerpt.count(" ")
+    return in_words / max(1, len(measured.excerpt))
 
 
 def _stop_words(measured: Measured) -> float:
-    return sum(word in STOP_WORDS for word in measured.words) / max(1, len(measured.words))
+    found = sum(measured.counted[word] for word in STOP_WORDS & measured.counted.keys())
+    return found / max(1, len(measured.words))
 
 
 def _variety(measured: Measured) -> float:
@@ -64,7 +66,7 @@ def _variety(measured: Measured) -> float:
 
 def _compression(measured: Measured) -> float:
     data = measured.excerpt.encode()
-    return len(zlib.compress(data, 6)) / max(1, len(data))
+    return len(zlib.compress(data, 1)) / max(1, len(data))
 
 
 def _repeated_lines(measured: Measured) -> float:
@@ -81,11 +83,11 @@ _ANY = float(1 << 62)
 
 FEATURES = (
     Feature("length", "characters, good from 2,000", 2, lambda m: float(m.characters), (50, 2000, _ANY, _ANY + 1)),
-    Feature("alphabetic", "share of letters and spaces, good from 0.8", 3, _alphabetic, (0.4, 0.8, 1, 2)),
+    Feature("alphabetic", "share of characters in words, and spaces; good from 0.8", 3, _alphabetic, (0.4, 0.8, 1, 2)),
     Feature("stop_words", "share of words that are English stop words, good from 0.3", 4, _stop_words, (0, 0.3, 1, 2)),
     Feature("variety", "different words by words, of the first 400; good from 0.35", 2, _variety, (0.1, 0.35, 1, 2)),
     Feature(
-        "compression", "size after zlib by size before, good from 0.3 to 0.65", 3, _compression, (0.05, 0.3, 0.65, 1)
+        "compression", "size after zlib by size before, good from 0.35 to 0.7", 3, _compression, (0.05, 0.35, 0.7, 1)
     ),
     Feature("repeated_lines", "share of text in lines that stood before, good to 0.05", 3, _repeated_lines,
             (-1, 0, 0.05, 0.5)),

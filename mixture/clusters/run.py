@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -152,7 +152,7 @@ class _Clustering:
         }
         self._run(ClusterStage.WRITE, tasks)
 
-    def _run(self, stage: ClusterStage, tasks: dict[int, Task[int]]) -> None:
+    def _run(self, stage: ClusterStage, tasks: Mapping[int, Task[int]]) -> None:
         sizes = {part.number: part.size for part in self.parts}
         total = sum(sizes.values())
         done = total - sum(sizes[number] for number in tasks)

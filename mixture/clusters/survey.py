@@ -15,7 +15,7 @@ from mixture.clusters.options import Label, Labels, Origin
 from mixture.clusters.partitions import Partition, Read, documents, folder_label, missing_label
 from mixture.clusters.quality import Measured, score
 from mixture.clusters.vectors import VectorRows
-from mixture.clusters.words import STOP_WORDS, excerpt, words
+from mixture.clusters.words import content_words, excerpt, words
 
 _TEXTS = 256  # that a model is given together
 
@@ -39,15 +39,16 @@ class SurveyTask:
         for read in self._documents():
             text = excerpt(read.text)
             found = words(text)
+            counted = Counter(found)
             rows.ids.append(read.id)
             rows.keys.append(int.from_bytes(read.key[:8], "big"))
             rows.sizes.append(len(read.data))
             rows.scores.append(
-                score(Measured(text, found, len(read.text))) if self.labels.quality.is_made else None
+                score(Measured(text, found, counted, len(read.text))) if self.labels.quality.is_made else None
             )
             rows.clusters.append(self._label(self.labels.cluster, read))
             rows.qualities.append(self._label(self.labels.quality, read))
-            rows.add_terms(Counter(word for word in found if word not in STOP_WORDS))
+            rows.add_terms(content_words(counted))
             if model is not None:
                 texts.append(text)
                 if len(texts) == _TEXTS:
@@ -75,9 +76,7 @@ class SurveyTask:
         return value
 
 
-def _together(
-    model: Embedder | None, dense: list[NDArray[np.float32]], texts: list[str]
-) -> NDArray[np.float32] | None:
+def _together(model: Embedder | None, dense: list[NDArray[np.float32]], texts: list[str]) -> NDArray[np.float32] | None:
     if model is None:
         return None
     rest = [model.embed(texts)] if texts else []

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,12 +80,10 @@ def fit_tfidf(parts: Sequence[tuple[Vectors, NDArray[np.int64]]], *, seed: int) 
 def unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     """Rows divided by their lengths; those of length 0 stay."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return vectors / np.where(lengths > 0, lengths, 1).astype(np.float32)
+    return np.asarray(vectors / np.where(lengths > 0, lengths, 1), np.float32)
 
 
-def _matrix(
-    vectors: Vectors, known: NDArray[np.int32], columns: int, rows: NDArray[np.int64] | None
-) -> csr_matrix:
+def _matrix(vectors: Vectors, known: NDArray[np.int32], columns: int, rows: NDArray[np.int64] | None) -> csr_matrix:
     """Counts [rows, columns]; known: the column of each of the partition's own terms, or -1."""
     from scipy.sparse import csr_matrix
 
@@ -111,7 +109,7 @@ def _weighted(counts: csr_matrix, weights: NDArray[np.float32]) -> csr_matrix:
     return (diags(1 / np.where(lengths > 0, lengths, 1)) @ weighted).astype(np.float32).tocsr()
 
 
-def _sklearn():  # type: ignore[no-untyped-def]  # noqa: ANN202 a module of an extra
+def _sklearn() -> Any:  # noqa: ANN401 a module of an extra
     try:
         from sklearn.utils import extmath
     except ImportError as error:

@@ -10,11 +10,14 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from mixture.clusters.words import CODE_WORDS
+
 TERMS = 12
 _LEAST = 2  # documents that have a term
 _CONTENT_WORDS = 4
 _FEWEST_WORDS = 3
 _CANDIDATES = 60
+_SHORTEST = 3  # letters of a word
 _PAIR = 1.15  # a pair of words says more than its rarer word, where nearly as many documents have it
 
 
@@ -34,10 +37,20 @@ def ranked(phrases: Mapping[str, Mapping[str, int]], documents: Mapping[str, int
         scores = {
             term: count / looked_at * math.log(1 + total / whole[term]) * (_PAIR if " " in term else 1)
             for term, count in counted.items()
-            if count >= least
+            if count >= least and _tells(term)
         }
         made[cluster] = sorted(scores, key=lambda term: (-scores[term], term))[:_CANDIDATES]
     return made
+
+
+def _tells(term: str) -> bool:
+    """Whether a term can stand in a title: no mark of a format, no word that programs are built of."""
+    return all((len(word) >= _SHORTEST and word not in CODE_WORDS) or _is_wide(word) for word in term.split())
+
+
+def _is_wide(word: str) -> bool:
+    """Whether a word is of a script in which one sign says much."""
+    return ord(word[0]) >= 0x3040
 
 
 def top_terms(terms: Sequence[str]) -> list[str]:

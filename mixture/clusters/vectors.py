@@ -61,9 +61,12 @@ class VectorRows:
             flat = pa.array(np.ascontiguousarray(dense, np.float32).reshape(-1))
             columns["dense"] = pa.FixedSizeListArray.from_arrays(flat, dense.shape[1])
         table = pa.table(columns)
-        with whole_file(path) as beside, pa.OSFile(str(beside), "wb") as sink:
-            with pa.ipc.new_file(sink, table.schema) as writer:
-                writer.write_table(table, max(1, len(table)))
+        with (
+            whole_file(path) as beside,
+            pa.OSFile(str(beside), "wb") as sink,
+            pa.ipc.new_file(sink, table.schema) as writer,
+        ):
+            writer.write_table(table, max(1, len(table)))
 
 
 class Vectors:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 EXCERPT = 8192
 """Characters of a document that are looked at, at most."""
@@ -28,9 +28,22 @@ STOP_WORDS = frozenset(
     towards two under until up upon us use used uses using ve very via want was wasn way we well went were weren what
     when where whether which while who whole whom whose why will with within without won would wouldn yet you your
     yours yourself yourselves
-    """.split()
+    """.split()  # noqa: SIM905
 )
 """English words that say how a sentence is built, not what it is about."""
+
+
+CODE_WORDS = frozenset(
+    """
+    args argv arg assert async await bool boolean break catch char class classes const continue def default del dict
+    elif else endif enum eq err errno eval except exec export extern false final float foreach func function goto
+    ifdef implements import include init inline instanceof int isinstance kwargs lambda len long main map method mut
+    namespace new nil none null obj object param params pass print printf private protected public raise return
+    returns self short signed sizeof static str string struct sub super switch template this throw true try tuple
+    type typedef typename uint undef union unsigned val value values var virtual void volatile xs yield
+    """.split()  # noqa: SIM905
+)
+"""Words that programming languages are built of: they tell code from prose, and are no title."""
 
 
 def excerpt(text: str) -> str:
@@ -44,14 +57,19 @@ def excerpt(text: str) -> str:
 
 def words(text: str) -> list[str]:
     """The words in their order, in lower case, stop words among them; numbers and signs are none."""
-    return [word for word in _WORD.findall(text.lower()) if len(word) <= _LONGEST_WORD]
+    return _WORD.findall(text.lower())
 
 
-def phrases(found: list[str]) -> Iterator[str]:
+def content_words(counted: Mapping[str, int]) -> dict[str, int]:
+    """Counted words without stop words, and without what is too long for a word."""
+    return {word: count for word, count in counted.items() if word not in STOP_WORDS and len(word) <= _LONGEST_WORD}
+
+
+def phrases(found: Sequence[str]) -> Iterator[str]:
     """The words that are no stop words, and the pairs of two such that stand side by side."""
     before = None
     for word in found:
-        if word in STOP_WORDS:
+        if word in STOP_WORDS or len(word) > _LONGEST_WORD:
             before = None
             continue
         yield word

@@ -86,7 +86,9 @@ class _Writing:
         self._places = {name: number for number, name in enumerate(own)}
         fields = [(name, pa.string()) for name in self._kept]
         scored = [(SCORE, pa.float64())] if task.labels.quality.is_made else []
-        self._schema = pa.schema([("id", pa.string()), ("text", pa.large_string()), (SOURCE, pa.string()), *scored, *fields])
+        self._schema = pa.schema(
+            [("id", pa.string()), ("text", pa.large_string()), (SOURCE, pa.string()), *scored, *fields]
+        )
 
     def run(self) -> dict[str, Any]:
         """Write all, and give the receipt."""
