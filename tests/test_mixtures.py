@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from mixture.catalog import read_catalog, read_column
+from mixture.catalog import Overview, check_overview, read_catalog, read_column, read_overview
 from mixture.plan import Plan, check_lock, make_plan, read_lock
 from mixture.spec import load_spec
 
 MIXTURES = Path(__file__).parents[1] / "mixtures"
 NAMES = sorted(path.parent.name for path in MIXTURES.glob("*/mixture.yaml"))
+WITH_OVERVIEW = ["marin-535b-a23b", "marin-announced-80-20", "olmo-3-7b"]
 
 
 def plan_of(name: str) -> Plan:
@@ -122,3 +123,38 @@ def test_the_demo_has_groups_a_replay_and_a_longer_context():
     assert [(phase.laid.first_step, phase.laid.sequence_length) for phase in plan.phases] == [(0, 2048), (15_259, 4096)]
     assert plan.tokens == 19_999_490_048
     assert f"{float(epochs(plan)['math']):.2f}" == "1.43"
+
+
+def overview_of(name: str) -> Overview:
+    return read_overview(MIXTURES / name / "overview.json")
+
+
+@pytest.mark.parametrize("name", WITH_OVERVIEW)
+def test_an_overview_has_the_rows_of_its_catalog_with_their_sums(name):
+    catalog, overview = plan_of(name).catalog, overview_of(name)
+    path = MIXTURES / name / "overview.json"
+    check_overview(overview, path, domains=catalog.names, columns=catalog.table.column_names)
+    cells = catalog.table.select([overview.rows, "tokens", *(["documents"] if name == "olmo-3-7b" else [])]).to_pylist()
+    for cluster in overview.clusters:
+        inside = [cell for cell in cells if cell[overview.rows] == cluster.id]
+        assert cluster.tokens == sum(cell["tokens"] for cell in inside)
+        assert cluster.documents == (sum(cell["documents"] for cell in inside) if name == "olmo-3-7b" else None)
+    assert [cluster.id for cluster in overview.clusters] == sorted({cell[overview.rows] for cell in cells})
+
+
+@pytest.mark.parametrize("name", WITH_OVERVIEW[:2])
+def test_marin_s_forty_clusters_have_five_levels_and_their_published_titles(name):
+    table, overview = plan_of(name).catalog.table, overview_of(name)
+    titles = dict(zip(table["cluster"].to_pylist(), table["title"].to_pylist(), strict=True))
+    assert {cluster.id: cluster.title for cluster in overview.clusters} == titles
+    assert len(titles) == overview.made.k == 40
+    assert sorted(set(table["quality"].to_pylist())) == [0, 1, 2, 3, 4]
+    assert sum(cluster.tokens or 0 for cluster in overview.clusters) == 23_106_103_007_622
+    assert "marin-community/marin" in overview.made.method
+
+
+def test_olmo_s_sources_are_a_map_of_kinds_by_stages():
+    overview = overview_of("olmo-3-7b")
+    assert (overview.rows, overview.columns, len(overview.clusters)) == ("kind", "stage", 9)
+    for source in ("allenai/dolma3", "2512.13961"):
+        assert source in overview.made.notes
