@@ -7,11 +7,13 @@ and limits, which hold for one copy.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated
 
 from fastapi import Depends, Request
@@ -34,6 +36,7 @@ from mixture.store import Store
 
 CONDITION_WAIT_SECONDS = 5.0
 KEPT_CONDITIONS = 1024
+KEPT_DIGESTS = 100_000
 
 logger = logging.getLogger("mixture.service")
 
@@ -54,6 +57,7 @@ class Services:
         self.stores = Stores(settings.store_dirs)
         self.builtin = BuiltinMixtures(settings.mixtures_dirs, settings.store_dirs, self.stores)
         self._kept = Kept(settings.loaded_mixtures)
+        self._catalog_of = lru_cache(KEPT_DIGESTS)(self._read_catalog_digest)
         self._conditions = Conditions(settings.max_conditions, settings.condition_seconds)
         self._repository: Repository | None = None
         self._opening = threading.Lock()
@@ -119,6 +123,21 @@ class Services:
         published = [one for one in self.repository.names(after=after, limit=limit) if one.name not in names]
         both: list[LoadedMixture | MixtureRecord] = [*builtin, *published]
         return sorted(both, key=lambda one: one.name or "")[:limit]
+
+    def catalog_digest(self, one: LoadedMixture | MixtureRecord) -> str | None:
+        """The digest of a mixture's catalog, which its lock names: read once. None where its lock can not be read."""
+        if isinstance(one, LoadedMixture):
+            return one.lock.catalog_digest
+        try:
+            return self._catalog_of(one.digest)
+        except (MixtureError, OSError, ValueError, KeyError) as error:
+            # One damaged mixture must not keep the list from showing the others.
+            logger.warning("the lock of %s can not be read: %s", one.digest, error)
+            return None
+
+    def _read_catalog_digest(self, digest: str) -> str:
+        found: str = json.loads(self.repository.lock(digest))["catalog"]
+        return found
 
     def select(self, catalog: Catalog, where: str) -> tuple[int, ...]:
         """`catalog.select(where)`, worked out by a few threads at a time, and kept.

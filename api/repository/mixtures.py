@@ -86,6 +86,15 @@ class Mixtures:
             plan=self.objects.get(row.plan),
         )
 
+    def lock(self, digest: str) -> bytes:
+        """The lock of a mixture alone. Raises as `bundle` does."""
+        with self.database.reading() as session:
+            row = session.get(MixtureRow, digest)
+        if row is None:
+            asked = write_digest(digest)
+            raise RepositoryError(f"there is no mixture {asked!r}", code="unknown-mixture", ref=asked)
+        return self.objects.get(row.lock)
+
     def names(self, *, after: str | None = None, limit: int) -> list[MixtureRecord]:
         """The mixtures that names point to now, in order of name, from behind `after`."""
         asked = select(NameRow.name, MixtureRow).join(MixtureRow, MixtureRow.digest == NameRow.digest)

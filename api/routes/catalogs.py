@@ -14,8 +14,10 @@ from starlette.responses import Response
 from api import problems
 from api.catalog_sums import SUMS, sums_by
 from api.formats import JsonOnly, TableFormat, TablePart, json_answer, table_answer, table_responses
+from api.library import LoadedMixture
 from api.lists import Page, PageAsked, PageQuery, encode_cursor, name_after, page_answer, page_of, page_query
 from api.problems import Problem
+from api.repository import MixtureRecord
 from api.routes.mixtures import DIGEST, head
 from api.security import Reads
 from api.services import AppServices, AskedMixture, Services
@@ -50,7 +52,12 @@ class CatalogHead(BaseModel):
     name: str = Field(examples=["demo"], description="Of the mixture.")
     digest: str = Field(examples=[DIGEST], description="Of the mixture's lock.")
     ref: str = Field(examples=[f"demo{DIGEST_MARK}{DIGEST}"])
-    domains: int = Field(examples=[10])
+    catalog: str | None = Field(
+        examples=["ca06a7e0f3e7a79f" * 4],
+        description="Digest of what the catalog says, the same for all mixtures over one table; null where what was "
+        "published can not be read.",
+    )
+    domains: int = Field(examples=[10], description="Those that phases may draw from: held-out ones are not counted.")
     url: str = Field(examples=["/v1/catalogs/demo"])
 
 
@@ -64,7 +71,6 @@ class Column(BaseModel):
 class CatalogShown(CatalogHead):
     """A catalog: its size and columns."""
 
-    catalog: str = Field(examples=["ca06a7e0f3e7a79f" * 4], description="Digest of what the catalog says.")
     domain_column: str = Field(examples=["domain"], description="The column that names the domains.")
     tokens: int = Field(examples=[96486000000])
     columns: list[Column]
@@ -93,32 +99,39 @@ class SumRow(BaseModel):
 @router.get("", dependencies=[JsonOnly])
 def list_all(services: AppServices, page: PageQuery, request: Request, response: Response) -> Page[CatalogHead]:
     """The catalogs of all mixtures, in order of the mixtures' names."""
-    found = []
-    for one in map(head, services.heads(after=name_after(page), limit=page.limit + 1)):
-        url = f"{router.prefix}/{one.name}"
-        found.append(CatalogHead(name=one.name, digest=one.digest, ref=one.ref, domains=one.domains, url=url))
+    found = [_head(one, services) for one in services.heads(after=name_after(page), limit=page.limit + 1)]
     return page_answer(page_of(found, page, key=lambda one: one.name, request=request), response)
 
 
+def _head(one: LoadedMixture | MixtureRecord, services: Services) -> CatalogHead:
+    of = head(one)
+    return CatalogHead(
+        name=of.name,
+        digest=of.digest,
+        ref=of.ref,
+        catalog=services.catalog_digest(one),
+        domains=of.domains,
+        url=f"{router.prefix}/{of.name}",
+    )
+
+
 @router.get("/{ref}", dependencies=[JsonOnly], response_model=CatalogShown, responses=problems.documented(404))
-def show(asked: AskedMixture, request: Request) -> Response:
+def show(asked: AskedMixture, services: AppServices, request: Request) -> Response:
     """The catalog of a mixture: its size, and the columns that `where` and `by` may name."""
     mixture, catalog = asked.mixture, asked.mixture.catalog
+    shown = CatalogShown(
+        **_head(mixture, services).model_dump(),
+        domain_column=mixture.domain_column,
+        tokens=catalog.tokens,
+        columns=[Column(name=one.name, type=str(one.type)) for one in catalog.table.schema],
+    )
+    return json_answer(request, of=shown.model_dump_json(), lifetime=asked.lifetime, make=lambda: shown)
 
-    def make() -> CatalogShown:
-        return CatalogShown(
-            name=mixture.name,
-            digest=mixture.digest,
-            ref=f"{mixture.name}{DIGEST_MARK}{mixture.digest}",
-            domains=len(catalog.domains),
-            url=f"{router.prefix}/{mixture.name}",
-            catalog=catalog.digest,
-            domain_column=mixture.domain_column,
-            tokens=catalog.tokens,
-            columns=[Column(name=one.name, type=str(one.type)) for one in catalog.table.schema],
-        )
 
-    return json_answer(request, of=mixture.digest, lifetime=asked.lifetime, make=make)
+def _says(mixture: LoadedMixture) -> str:
+    """What answers from a catalog's rows follow from: its digest, and names, order and types of columns beside it."""
+    columns = mixture.catalog.table.schema.remove_metadata()
+    return f"{mixture.catalog.digest} {mixture.domain_column} {columns}"
 
 
 @router.get(
@@ -148,7 +161,7 @@ def domains(
         cursor = encode_cursor(catalog.names[shown[-1]]) if len(rows) > page.limit else None
         return TablePart(catalog.table.take(pa.array(shown, pa.int64())), cursor)
 
-    return table_answer(request, form, of=asked.mixture.digest, lifetime=asked.lifetime, make=make)
+    return table_answer(request, form, of=_says(asked.mixture), lifetime=asked.lifetime, make=make)
 
 
 @router.get(
@@ -171,7 +184,7 @@ def sums(
     def make() -> pa.Table:
         return sums_by(catalog, columns, selected(services, catalog, where))
 
-    return table_answer(request, form, of=asked.mixture.digest, lifetime=asked.lifetime, make=make)
+    return table_answer(request, form, of=_says(asked.mixture), lifetime=asked.lifetime, make=make)
 
 
 def selected(services: Services, catalog: Catalog, where: str | None) -> Sequence[int]:

@@ -24,6 +24,17 @@ def test_every_mixture_has_its_catalog(client: httpx2.Client):
     assert {"name": "cluster", "type": "string"} in shown["columns"]
 
 
+def test_a_catalog_is_named_by_its_own_digest_and_by_its_mixtures(client: httpx2.Client):
+    for listed in client.get("/v1/catalogs").json()["items"]:
+        shown = client.get(listed["url"]).json()
+        assert listed.items() <= shown.items()
+        mixture = client.get(f"/v1/mixtures/{listed['name']}").json()
+        assert (mixture["digest"], mixture["catalog"]) == (listed["digest"], listed["catalog"])
+        pinned = client.get(f"/v1/catalogs/{listed['ref']}")
+        assert pinned.json() == shown
+        assert "immutable" in pinned.headers["cache-control"]
+
+
 def test_domains_are_those_that_a_condition_is_true_for(client: httpx2.Client):
     where = "cluster = 'c00' and quality >= 2"
     rows = client.get(f"{MARIN}/domains", params={"where": where}).json()["items"]
@@ -135,3 +146,30 @@ def test_a_condition_that_takes_too_long_is_refused_with_the_limit(make_app, tmp
         answer = ask(app, "GET", f"/v1/{address}", params={"where": where})
         assert (answer.status_code, answer.headers["x-error-code"]) == (422, "condition-too-slow"), answer.text
         assert "more than 0.001 seconds" in answer.json()["detail"]
+
+
+def test_two_mixtures_over_one_table_have_one_catalog(make_app, tmp_path: Path):
+    spec = SPEC.replace("proportional", "{a: 1}")
+    columns = CELLS.replace("domain,kind,tokens,documents", "domain,sort,tokens,documents")
+    for name, text, cells in (("one", spec, CELLS), ("two", f"{spec}seed: 7\n", CELLS), ("three", spec, columns)):
+        write_mixture(tmp_path / name, text.replace("large", name), cells=cells)
+    app = make_app(mixtures_dirs=(tmp_path,))
+    found = {one["name"]: one for one in ask(app, "GET", "/v1/catalogs").json()["items"]}
+    assert found["one"]["catalog"] == found["two"]["catalog"] != found["three"]["catalog"]
+    assert len({one["digest"] for one in found.values()}) == 3
+
+
+def test_an_answers_tag_changes_with_what_it_shows(make_app, tmp_path: Path):
+    """The digest of a catalog leaves out the order of its columns, and so does a lock's; the answers do not."""
+    spec, turned = SPEC.replace("proportional", "{a: 1}"), "kind,domain,tokens\nx,a,700000\ny,b,90\n"
+    tags, digests = [], set()
+    for name, cells in (("as it is", "domain,kind,tokens\na,x,700000\nb,y,90\n"), ("turned", turned)):
+        write_mixture(tmp_path / name, spec, cells=cells)
+        app = make_app(mixtures_dirs=(tmp_path / name,))
+        answers = [ask(app, "GET", f"/v1/catalogs/large{part}") for part in ("", "/domains")]
+        tags.append([answer.headers["etag"] for answer in answers])
+        digests.add((answers[0].json()["digest"], answers[0].json()["catalog"]))
+        known = ask(app, "GET", "/v1/catalogs/large", headers={"If-None-Match": answers[0].headers["etag"]})
+        assert known.status_code == 304
+    assert len(digests) == 1
+    assert not set(tags[0]) & set(tags[1])

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from api_helpers import MIXTURES, ask
 
+from api import create_app
 from api.bundles import make_bundle
 from api.repository import Scope
 from mixture.plan import lock_text, make_lock, make_plan, plan_json, read_lock
@@ -325,3 +326,16 @@ def test_what_was_published_by_a_version_that_knows_more_is_no_fault_of_who_asks
         answer = ask(app, "GET", f"/v1/{address}")
         assert (answer.status_code, answer.headers["X-Error-Code"]) == (503, "unknown-key"), answer.text
         assert "curriculum" in answer.json()["detail"]
+
+
+def test_the_list_of_catalogs_names_those_of_published_mixtures(app, put, tmp_path):
+    put("mine")
+    lock = json.loads(ask(app, "GET", "/v1/mixtures/mine/lock").content)
+    (mine,) = (one for one in ask(app, "GET", "/v1/catalogs").json()["items"] if one["name"] == "mine")
+    assert mine["catalog"] == lock["catalog"] == ask(app, "GET", mine["url"]).json()["catalog"]
+    (tmp_path / "data" / "objects").rename(tmp_path / "away")
+    restarted = create_app(app.state.services.settings)
+    items = ask(restarted, "GET", "/v1/catalogs").json()["items"]
+    restarted.state.services.close()
+    assert {one["name"]: one["catalog"] for one in items}["mine"] is None
+    assert len(items) > 1
