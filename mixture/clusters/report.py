@@ -24,7 +24,7 @@ from mixture.catalog.overview import (
 from mixture.clusters.model import Model, label_order
 from mixture.clusters.options import ClusterOptions, Labels
 from mixture.clusters.quality import ABOUT, FEATURES
-from mixture.clusters.titles import ranked, titles, top_terms
+from mixture.clusters.titles import ranked, titles, top_terms, usual_forms
 from mixture.clusters.write import SCORE, SOURCE, cell_folder
 from mixture.errors import ClusterError
 from mixture.store.intake.sources import Sources
@@ -40,6 +40,7 @@ class Totals:
     cells: dict[tuple[str, str], Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     typical: dict[tuple[str, str], list[tuple[float, str]]] = field(default_factory=lambda: defaultdict(list))
     titled: Counter[str] = field(default_factory=Counter)
+    forms: Counter[str] = field(default_factory=Counter)
     phrases: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
 
     @property
@@ -72,6 +73,7 @@ def add_up(receipts: Sequence[Path]) -> Totals:
             near = [*totals.typical[key], *((cosine, name) for cosine, name in cell["typical"])]
             totals.typical[key] = sorted(near, key=lambda one: (-one[0], one[1]))[:MOST_TYPICAL]
         totals.titled.update(receipt["titled"])
+        totals.forms.update(receipt["forms"])
         for cluster, counted in receipt["phrases"].items():
             totals.phrases[cluster].update(counted)
     totals.digest = whole.hexdigest()
@@ -103,7 +105,8 @@ def make_overview(totals: Totals, model: Model, options: ClusterOptions, labels:
     """The overview of what was made."""
     ranks = ranked(totals.phrases, totals.titled)
     sizes = {cluster: totals.cluster_documents(cluster) for cluster in model.ids}
-    named = titles(ranks, sorted(model.ids, key=lambda cluster: (-sizes[cluster], cluster)))
+    largest_first = sorted(model.ids, key=lambda cluster: (-sizes[cluster], cluster))
+    named = titles(ranks, largest_first, forms=usual_forms(totals.forms, totals.phrases))
     return Overview(
         clusters=tuple(
             OverviewCluster(

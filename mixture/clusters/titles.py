@@ -10,7 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from mixture.clusters.words import CODE_WORDS
+from mixture.clusters.words import CODE_WORDS, is_wide
 
 TERMS = 12
 _LEAST = 2  # documents that have a term
@@ -45,12 +45,24 @@ def ranked(phrases: Mapping[str, Mapping[str, int]], documents: Mapping[str, int
 
 def _tells(term: str) -> bool:
     """Whether a term can stand in a title: no mark of a format, no word that programs are built of."""
-    return all((len(word) >= _SHORTEST and word not in CODE_WORDS) or _is_wide(word) for word in term.split())
+    if is_wide(term):
+        return len(term) > 1
+    return all(len(word) >= _SHORTEST and word not in CODE_WORDS for word in term.split())
 
 
-def _is_wide(word: str) -> bool:
-    """Whether a word is of a script in which one sign says much."""
-    return ord(word[0]) >= 0x3040
+def usual_forms(forms: Mapping[str, int], phrases: Mapping[str, Mapping[str, int]]) -> dict[str, str]:
+    """How words are written that have capitals inside: `sql` as `SQL`, where most documents with it do so.
+
+    forms: in how many documents a form stands
+    """
+    whole: Counter[str] = Counter()
+    for counted in phrases.values():
+        whole.update(counted)
+    made = {}
+    for form in sorted(forms, key=lambda form: (forms[form], form)):  # the most frequent form of a word comes last
+        if 2 * forms[form] > whole[form.lower()] > 0:
+            made[form.lower()] = form
+    return made
 
 
 def top_terms(terms: Sequence[str]) -> list[str]:
@@ -58,19 +70,26 @@ def top_terms(terms: Sequence[str]) -> list[str]:
     return _apart(terms, TERMS)
 
 
-def titles(terms: Mapping[str, Sequence[str]], order: Iterable[str]) -> dict[str, str]:
-    """A title for each cluster, none of them twice; those that come first in the order choose first."""
+def titles(
+    terms: Mapping[str, Sequence[str]], order: Iterable[str], *, forms: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """A title for each cluster, none of them twice; those that come first in the order choose first.
+
+    forms: how a word is written, where not in lower case
+    """
     taken: set[str] = set()
     made = {}
     for cluster in order:
-        title = next((title for title in _proposals(terms.get(cluster, ())) if title.casefold() not in taken), None)
+        title = next(
+            (title for title in _proposals(terms.get(cluster, ()), forms or {}) if title.casefold() not in taken), None
+        )
         title = title or f"Other Documents, {cluster}"
         taken.add(title.casefold())
         made[cluster] = title
     return made
 
 
-def _proposals(terms: Sequence[str]) -> Iterable[str]:
+def _proposals(terms: Sequence[str], forms: Mapping[str, str]) -> Iterable[str]:
     """Titles of three to five words, the best first: two or three phrases, the later ones changed first."""
     apart = _apart(terms, TERMS)
     for shift in range(max(1, len(apart) - 1)):
@@ -82,12 +101,12 @@ def _proposals(terms: Sequence[str]) -> Iterable[str]:
             if sum(len(part.split()) for part in chosen) >= _FEWEST_WORDS:
                 break
         if chosen:
-            yield _joined(chosen)
+            yield _joined(chosen, forms)
 
 
-def _joined(phrases: Sequence[str]) -> str:
+def _joined(phrases: Sequence[str], forms: Mapping[str, str]) -> str:
     """`Kernel, Device Driver and Memory`."""
-    shown = [" ".join(word[:1].upper() + word[1:] for word in phrase.split()) for phrase in phrases]
+    shown = [" ".join(forms.get(word, word[:1].upper() + word[1:]) for word in phrase.split()) for phrase in phrases]
     if len(shown) == 1:
         return f"{shown[0]} and Related Texts" if len(shown[0].split()) == 1 else f"{shown[0]} Texts"
     return f"{', '.join(shown[:-1])} and {shown[-1]}"

@@ -11,6 +11,7 @@ _SPANS = 4
 
 # Scripts without spaces between words: each character stands for itself.
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W\d_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2,}")
+_CAPITALS_INSIDE = re.compile(r"\b[A-Za-z][a-z]*[A-Z][A-Za-z]*\b")
 _LONGEST_WORD = 32  # what is longer is encoded data, not a word
 
 STOP_WORDS = frozenset(
@@ -60,6 +61,16 @@ def words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
+def is_wide(word: str) -> bool:
+    """Whether a word is of a script that has no spaces between words."""
+    return word[0] >= "\u3040"
+
+
+def written_forms(text: str) -> set[str]:
+    """The words that have a capital inside, such as `SQL` and `PostgreSQL`."""
+    return set(_CAPITALS_INSIDE.findall(text))
+
+
 def content_words(counted: Mapping[str, int]) -> dict[str, int]:
     """Counted words without stop words, and without what is too long for a word."""
     return {word: count for word, count in counted.items() if word not in STOP_WORDS and len(word) <= _LONGEST_WORD}
@@ -74,5 +85,5 @@ def phrases(found: Sequence[str]) -> Iterator[str]:
             continue
         yield word
         if before is not None and before != word:
-            yield f"{before} {word}"
+            yield f"{before}{word}" if is_wide(before) and is_wide(word) else f"{before} {word}"
         before = word

@@ -20,7 +20,7 @@ from mixture.clusters.model import Model, Placed, read_model
 from mixture.clusters.options import Labels
 from mixture.clusters.partitions import Partition, Read, documents
 from mixture.clusters.vectors import Vectors
-from mixture.clusters.words import excerpt, phrases, words
+from mixture.clusters.words import excerpt, phrases, words, written_forms
 from mixture.errors import ClusterError, Place
 from mixture.whole_file import whole_file
 
@@ -96,6 +96,7 @@ class _Writing:
         sources: dict[str, list[int]] = {}
         titled: Counter[int] = Counter()
         found: dict[int, Counter[str]] = defaultdict(Counter)
+        forms: Counter[str] = Counter()
         digest = hashlib.sha256()
         row = 0
         with ExitStack() as files:
@@ -114,7 +115,9 @@ class _Writing:
                 self._add(row, read, source, (cluster, quality))
                 if self._keys[row] <= self._model.title_limit:
                     titled[cluster] += 1
-                    found[cluster].update(set(phrases(words(excerpt(read.text)))))
+                    text = excerpt(read.text)
+                    found[cluster].update(set(phrases(words(text))))
+                    forms.update(written_forms(text))
                 if self._waiting >= _TOGETHER:
                     self._flush(files)
                 row += 1
@@ -137,6 +140,7 @@ class _Writing:
                 for (cluster, quality), cell in sorted(self._cells.items())
             ],
             "titled": {ids[cluster]: count for cluster, count in sorted(titled.items())},
+            "forms": _most_common(forms),
             "phrases": {ids[cluster]: _most_common(counted) for cluster, counted in sorted(found.items())},
         }
 
