@@ -34,15 +34,16 @@ def ingest(
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Make a token store from Parquet, JSON lines (plain, .gz, .zst), text and source files.
+    r"""Make a token store from Parquet, JSON lines (plain, .gz, .zst), text and source files.
 
     SOURCES says which files are a domain:
 
-        domains: {web: {files: [web/*.parquet], text: text, id: id}, notes: {files: [notes/**/*.txt]}}
+        domains: {web: {files: \[web/*.parquet], text: text, id: id}, notes: {files: \[notes/**/*.txt]}}
 
-    `text`, `id` and `attributes: [url]` name columns or keys; without `id` a document's id is the hash of its text.
-    `format` is parquet, jsonl or text where the ending does not say so. Beside `domains` may stand `end_of_document`,
-    the tokenizer's token for it, `tokenizer_name`, and `dtype`, uint16 or uint32.
+    `text`, `id` and `attributes: \[url]` name columns or keys; without `id` a document's id is the hash of its text.
+    `format` is parquet, jsonl or text where the ending does not say so. `labels: {cluster: c03, quality: 4}` become
+    columns of the store's catalog. Beside `domains` may stand `end_of_document`, the tokenizer's token for it,
+    `tokenizer_name`, `dtype`, uint16 or uint32, and `overview`, the path of an overview.json to keep with the store.
     """
     from mixture.store import ingest as run
 

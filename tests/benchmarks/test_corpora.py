@@ -108,13 +108,13 @@ def made_up(name: str, folder: Path) -> Corpus:
 
 
 def test_a_folder_of_corpora_is_ready_to_be_ingested(tmp_path):
-    pages = {"a.1.gz": "word " * 100, "b.1.gz": "too short", "c.1.gz": b"caf\xe9 " * 100, "d.1.gz": "数" * 200}
+    pages = {"a.1.gz": "word " * 100, "b.1.gz": "too short", "c.1.gz": b"caf\xe9 " * 100, "d.1.gz": "数" * 500}
     folder = put(tmp_path / "pages", {f"usr/share/man/man1/{name}": text for name, text in pages.items()})
     assert gather([made_up("pages", folder)], tmp_path / "out") == {}
     (record,) = json.loads((tmp_path / "out" / "corpora.json").read_bytes())["corpora"]
     assert record == {
         "name": "pages", "package": "pages", "version": "1.0", "license": "CC0-1.0",
-        "documents": 2, "bytes": 1100, "short": 1, "not_text": 1,
+        "documents": 2, "bytes": 2000, "short": 1, "not_text": 1,
     }  # fmt: skip
     rows = pq.read_table(tmp_path / "out" / "pages.parquet").to_pylist()
     assert [row["id"] for row in rows] == ["pages/usr/share/man/man1/a.1", "pages/usr/share/man/man1/d.1"]

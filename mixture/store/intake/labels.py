@@ -13,17 +13,16 @@ from mixture.errors import Place
 from mixture.spec.errors import Gatherer, refuse
 from mixture.spec.fields import unique_entries
 from mixture.spec.nodes import Mapping as MappingNode
-from mixture.spec.nodes import Node, Scalar
+from mixture.spec.nodes import Node
 from mixture.spec.values import read_text
 from mixture.units import LARGEST_COUNT, quote
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A label as written; in quotes it is a text, whatever it looks like."""
+    """A label as written."""
 
     text: str
-    quoted: bool
     place: Place
 
 
@@ -43,8 +42,7 @@ def read_labels(node: Node) -> Labels:
             if name in CATALOG_COLUMNS:
                 hint = f"a catalog itself has the columns {', '.join(CATALOG_COLUMNS)}"
                 refuse(key.place, f"a label can not be called {quote(name)}", code="label-taken", hint=hint)
-            text = read_text(value)
-            labels[name] = Label(text, isinstance(value, Scalar) and value.quoted, value.place)
+            labels[name] = Label(read_text(value), value.place)
     gatherer.finish()
     return labels
 
@@ -52,17 +50,18 @@ def read_labels(node: Node) -> Labels:
 def label_columns(domains: Sequence[Labels]) -> dict[str, pa.Array[Any]]:
     """A column for each label that a domain has, in order of name, null where one has none: int64 or string.
 
-    As in a CSV table, a column is integer only where every value is a plain decimal, in no quotes. Raises SpecError.
+    As in a CSV table, which knows no quotes either, a column is integer only where every value is a plain decimal.
+    Raises SpecError.
     """
     names = sorted({name for labels in domains for name in labels})
     return {name: _column([labels.get(name) for labels in domains]) for name in names}
 
 
 def _column(labels: list[Label | None]) -> pa.Array[Any]:
-    if not all(is_plain_decimal(label.text) and not label.quoted for label in labels if label):
+    if not all(is_plain_decimal(label.text) for label in labels if label):
         return pa.array([label.text if label else None for label in labels], pa.string())
     for label in labels:
         if label and abs(int(label.text)) > LARGEST_COUNT:
-            hint = "in quotes it is a text"
+            hint = "a number that is only a label needs a letter"
             refuse(label.place, f"{label.text} is above 2^63 - 1", code="integer-too-large", hint=hint)
     return pa.array([int(label.text) if label else None for label in labels], pa.int64())
