@@ -34,10 +34,10 @@ phases:
 
 @pytest.fixture
 def app(make_app, tmp_path: Path) -> FastAPI:
-    """A service with a mixture that can be streamed, to one client at a time, and a run."""
+    """A service with a mixture that can be streamed, with two streams for a client."""
     store = make_store(tmp_path / "made", DOMAINS)
     write_mixture(tmp_path / "small", SPEC.format(store=store.path))
-    made: FastAPI = make_app(mixtures_dirs=(tmp_path / "small",), store_dirs=(store.path,), streams_per_client=1)
+    made: FastAPI = make_app(mixtures_dirs=(tmp_path / "small",), store_dirs=(store.path,), streams_per_client=2)
     return made
 
 
@@ -81,7 +81,8 @@ def test_it_starts_no_stream_and_keeps_no_place(app: FastAPI):
             for _ in range(3):
                 found[address] = client.head(address)
                 assert (found[address].status_code, found[address].content) == (200, b"")
-            with app.state.services.streams.place("127.0.0.1"):
+            places = app.state.services.streams
+            with places.place("127.0.0.1"), places.place("127.0.0.1"):
                 assert client.head(address).status_code == 429
         assert "mixture_stream_batch_seconds_count 0.0" in client.get("/metrics").text
         for address, answer in found.items():
