@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import os
 import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -18,12 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+from service_processes import Copy, start_copy
 
 from mixture.plan import Lock, write_lock
 from mixture.store import Store
 
-ROOT = Path(__file__).parents[1]
-PROGRAM = str(Path(sys.executable).with_name("mixture"))
 NAME = "m"
 """Of the mixture that `stream_helpers.lock_over` makes."""
 
@@ -67,49 +62,32 @@ class ServiceProcess:
         self.port = port or free_port()
         self.address = f"http://127.0.0.1:{self.port}"
         self.url = f"{self.address}/v1/mixtures/{NAME}"
-        self._environment = {
-            f"MIXTURE_{key.upper()}": json.dumps([str(one) for one in value])
-            if isinstance(value, tuple)
-            else str(value)
-            for key, value in (what.settings | settings).items()
-        }
-        self._process: subprocess.Popen[bytes] | None = None
+        self._settings = what.settings | settings
+        self._copy: Copy | None = None
 
     @property
     def pid(self) -> int:
         """Of the process now."""
-        assert self._process is not None
-        return self._process.pid
+        assert self._copy is not None
+        return self._copy.process.pid
 
     def start(self) -> ServiceProcess:
         """Start it, and come back when it answers."""
-        environment = os.environ | {"PYTHONPATH": str(ROOT)} | self._environment
-        command = [PROGRAM, "serve", "--port", str(self.port)]
-        self._process = subprocess.Popen(
-            command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=ROOT / "tests"
-        )
-        until(self._answers, seconds=60)
+        self._copy = start_copy(port=self.port, **self._settings)
+        httpx2.get(f"{self.address}/readyz", timeout=60).raise_for_status()
         return self
-
-    def _answers(self) -> bool:
-        assert self._process is not None
-        assert self._process.poll() is None, "the service ended"
-        with contextlib.suppress(httpx2.TransportError):
-            return httpx2.get(f"{self.address}/readyz", timeout=5).status_code == 200
-        return False
 
     def end(self, by: signal.Signals = signal.SIGKILL) -> None:
         """Send a signal, and come back when it has ended."""
-        assert self._process is not None
-        self._process.send_signal(by)
-        self._process.wait(timeout=10)
+        assert self._copy is not None
+        self._copy.end(by, within=10)
 
     def __enter__(self) -> ServiceProcess:
         return self.start()
 
     def __exit__(self, *_: object) -> None:
-        if self._process is not None and self._process.poll() is None:
-            self.end()
+        if self._copy is not None:
+            self._copy.kill()
 
 
 def until(is_so: Callable[[], bool], *, seconds: float) -> None:

@@ -3,40 +3,21 @@
 from __future__ import annotations
 
 import os
-import re
 import select
 import shutil
+import signal
 import socket
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
+import service_processes
+from service_processes import GONE_WITHIN, Copy
 
-PROGRAM = str(Path(sys.executable).with_name("mixture"))
 EXAMPLE = Path(__file__).parents[2] / "deploy" / "nginx.conf"
-GONE_WITHIN = 20
-
-
-@dataclass(frozen=True)
-class Copy:
-    """A running copy of the service."""
-
-    process: subprocess.Popen[str]
-    url: str
-
-    @property
-    def port(self) -> int:
-        return int(self.url.rpartition(":")[2])
-
-    def kill(self) -> None:
-        """End it without a word, as a machine that fails does."""
-        self.process.kill()
-        self.process.wait(GONE_WITHIN)
 
 
 StartCopy = Callable[..., Copy]
@@ -44,33 +25,21 @@ StartCopy = Callable[..., Copy]
 
 @pytest.fixture
 def start_copy(tmp_path: Path) -> Iterator[StartCopy]:
-    """Start copies: start_copy(port=0, DATABASE_URL=…). All are gone when the test ends."""
-    started: list[subprocess.Popen[str]] = []
+    """Start copies on one data folder: start_copy(port=0, database_url=…). All are gone when the test ends."""
+    started: list[Copy] = []
 
-    def start(*, port: int = 0, **settings: str) -> Copy:
-        environment = {"DATA_DIR": str(tmp_path / "data"), "MIXTURES_DIRS": "[]", "RATE_PER_SECOND": "0"} | settings
-        process = subprocess.Popen(
-            [PROGRAM, "serve", "--port", str(port)], cwd=tmp_path, stdout=subprocess.PIPE, text=True,
-            env=os.environ | {f"MIXTURE_{name}": value for name, value in environment.items()},
-        )  # fmt: skip
-        started.append(process)
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        found = re.search(r"http://127\.0\.0\.1:\d+(?=/docs)", line)
-        assert found is not None, line
-        return Copy(process, found[0])
+    def start(**settings: object) -> Copy:
+        started.append(service_processes.start_copy(cwd=tmp_path, data_dir=tmp_path / "data", **settings))
+        return started[-1]
 
-    try:
-        yield start
-    finally:
-        for process in started:
-            process.terminate()
-        for process in started:
-            try:
-                process.communicate(timeout=GONE_WITHIN)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.communicate()
+    yield start
+    with ExitStack() as ending:
+        for copy in started:
+            ending.callback(copy.kill)
+        for copy in started:
+            copy.process.terminate()
+        for copy in started:
+            copy.end(signal.SIGTERM)
 
 
 RunNginx = Callable[[Sequence[Copy]], str]

@@ -48,9 +48,7 @@ def database_url() -> Iterator[str]:
 @pytest.fixture
 def start(start_copy, database_url, store):
     """start(port=0): a copy of the service on the database, with the store."""
-    return lambda **settings: start_copy(
-        DATABASE_URL=database_url, STORE_DIRS=json.dumps([str(store.path)]), **settings
-    )
+    return lambda **settings: start_copy(database_url=database_url, store_dirs=[store.path], **settings)
 
 
 @dataclass(frozen=True)
@@ -127,7 +125,7 @@ def test_events_come_through_nginx_as_they_happen(start, run_nginx, small):
 
 
 def test_clients_are_told_apart_by_their_addresses_and_not_by_what_they_say(start, run_nginx):
-    rate = {"RATE_PER_SECOND": "0.001", "RATE_BURST": "1"}
+    rate = {"rate_per_second": 0.001, "rate_burst": 1}
     url = run_nginx([start(**rate), start(**rate)])
 
     def statuses(address: str, **headers: str) -> list[int]:

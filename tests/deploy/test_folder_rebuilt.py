@@ -83,7 +83,7 @@ def live(generations: list[Path], tmp_path: Path) -> Path:
 
 @pytest.fixture
 def copies(start_copy, live: Path) -> list[str]:
-    return [start_copy(MIXTURES_DIRS=f'["{live}"]').url for _ in range(COPIES)]
+    return [start_copy(mixtures_dirs=[live]).url for _ in range(COPIES)]
 
 
 def rebuilding(live: Path, generations: list[Path]) -> subprocess.Popen[str]:
