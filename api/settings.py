@@ -4,20 +4,43 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 from pydantic import Field, ValidationError
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+from pydantic.fields import FieldInfo
+from pydantic_settings import (
+    BaseSettings,
+    EnvSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+    TomlConfigSettingsSource,
+)
 
-from mixture.errors import MixtureError, Place
+from mixture.errors import MixtureError, Place, nearest
 
-CONFIG_VARIABLE = "MIXTURE_CONFIG"
+PREFIX = "MIXTURE_"
+CONFIG_VARIABLE = f"{PREFIX}CONFIG"
 """Names the TOML file; what stands in the environment wins over it."""
+DATA_DIR_VARIABLE = f"{PREFIX}DATA_DIR"
+ELSEWHERE = frozenset(f"{PREFIX}{name}" for name in ("CONFIG", "URL", "TOKEN", "TEST_ALL", "SCREENSHOTS"))
+"""Variables that are no settings: of the command line, and of the tests."""
+
+
+class Environment(EnvSettingsSource):
+    """Variables as people write them: a list is JSON, or folders as in PATH, and other words between commas."""
+
+    def decode_complex_value(self, field_name: str, field: FieldInfo, value: Any) -> Any:  # noqa: ANN401 the base's
+        if value.lstrip().startswith("["):
+            return super().decode_complex_value(field_name, field, value)
+        between = os.pathsep if field_name.endswith("_dirs") else ","
+        return [part for part in map(str.strip, value.split(between)) if part]
 
 
 class Settings(BaseSettings):
-    """Settings of the service. A list in the environment is JSON: `MIXTURE_STORE_DIRS='["/data/stores"]'`."""
+    """Settings of the service. A list in the environment is `/one:/two` for folders, `one,two` else, or JSON."""
 
-    model_config = SettingsConfigDict(env_prefix="MIXTURE_", extra="forbid", frozen=True)
+    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True)
 
     data_dir: Path = Field(default=Path("mixture-data"), description="Folder for the database and published files.")
     database_url: str | None = Field(
@@ -56,17 +79,23 @@ class Settings(BaseSettings):
         cls,
         settings_cls: type[BaseSettings],
         init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003
         dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 the base class names them
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Code, then environment, then the file."""
         file = os.environ.get(CONFIG_VARIABLE)
-        return (init_settings, env_settings, *([TomlConfigSettingsSource(settings_cls, Path(file))] if file else []))
+        sources = (init_settings, Environment(settings_cls))
+        return (*sources, *([TomlConfigSettingsSource(settings_cls, Path(file))] if file else []))
 
 
 def load_settings() -> Settings:
     """The settings of environment and file. Raises MixtureError `settings-invalid`, naming each that is wrong."""
+    for variable in unknown_variables():
+        # One that is like no setting may be another program's: Kubernetes makes MIXTURE_PORT of a service's name.
+        meant = _meant(variable)
+        if meant is not None:
+            raise MixtureError(f"there is no setting {variable}", code="settings-invalid", hint=meant)
     file = os.environ.get(CONFIG_VARIABLE)
     if file and not Path(file).is_file():
         raise MixtureError("there is no such file of settings", code="settings-invalid", place=Place(file=file))
@@ -76,4 +105,23 @@ def load_settings() -> Settings:
         wrong = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors(include_url=False))
         raise MixtureError(f"settings: {wrong}", code="settings-invalid", place=Place(file=file)) from error
     except ValueError as error:
-        raise MixtureError(f"settings: {error}", code="settings-invalid", place=Place(file=file)) from error
+        hint = "a list is /one:/two for folders, one,two else, or JSON" if isinstance(error, SettingsError) else None
+        raise MixtureError(f"settings: {error}", code="settings-invalid", place=Place(file=file), hint=hint) from error
+
+
+def unknown_variables() -> list[str]:
+    """The names in the environment that begin as settings do, and are none."""
+    known = ELSEWHERE | {variable_of(name) for name in Settings.model_fields}
+    return sorted(name for name in os.environ if name.upper().startswith(PREFIX) and name.upper() not in known)
+
+
+def variable_of(name: str) -> str:
+    """The variable in the environment that sets a setting."""
+    return f"{PREFIX}{name.upper()}"
+
+
+def _meant(variable: str) -> str | None:
+    """A hint that names the setting which a variable that is none is like."""
+    names = [name.upper() for name in Settings.model_fields]
+    hint = nearest(variable.upper().removeprefix(PREFIX), names)
+    return None if hint is None else hint.replace("'", f"'{PREFIX}", 1)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, inspect, make_url
+from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError, InterfaceError, OperationalError
@@ -25,10 +25,7 @@ _WRITE = {"mixture_write": True}
 
 def open_engine(url: str) -> Engine:
     """An engine for `sqlite:///PATH` or `postgresql://…`; nothing is connected yet. Raises `database-url`."""
-    try:
-        parsed = make_url(url)
-    except ArgumentError:
-        raise _bad_url("this is not the address of a database") from None
+    parsed = read_url(url)
     if parsed.get_backend_name() == "sqlite":
         if parsed.database in (None, "", ":memory:"):
             raise _bad_url("a database in memory is gone with the process, and no other copy sees it")
@@ -46,6 +43,14 @@ def open_engine(url: str) -> Engine:
         pool_pre_ping=True,
         connect_args={"connect_timeout": 10, "options": options, "application_name": "mixture"},
     )
+
+
+def read_url(url: str) -> URL:
+    """The parts of a database's address. Raises `database-url`."""
+    try:
+        return make_url(url)
+    except ArgumentError:
+        raise _bad_url("this is not the address of a database") from None
 
 
 def _bad_url(message: str) -> RepositoryError:

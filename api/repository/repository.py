@@ -11,6 +11,7 @@ from api.repository.errors import RepositoryError
 from api.repository.migrate import migrate, newest_revision, revision_of
 from api.repository.mixtures import Mixtures
 from api.repository.objects import Objects
+from api.repository.place import database_of
 from api.repository.runs import Runs
 from api.repository.tokens import Tokens
 
@@ -27,7 +28,7 @@ class Repository(Mixtures, Runs, Tokens):
 
         Raises RepositoryError: `database-unreachable`, `database-newer`, `database-url`, `data-dir-unusable`.
         """
-        database = Database(open_engine(database_url or f"sqlite:///{data_dir.absolute() / 'mixture.db'}"))
+        database = Database(open_engine(database_of(data_dir, database_url)))
         try:
             with reached():
                 objects = Objects(data_dir / "objects")

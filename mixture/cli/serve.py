@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mixture.cli.extras import api_extra
+from mixture.cli.output import print_json, print_table, table
+from mixture.errors import MixtureError, Place
+
+if TYPE_CHECKING:
+    from api.builtin import BuiltinMixtures
+    from api.settings import Settings
+
 GRACE_SECONDS = 3
 """What streams and requests under way have to end in, once the process was told to: it is gone within five seconds."""
+
+Config = Annotated[Path | None, typer.Option(metavar="FILE", help="Settings, TOML; MIXTURE_… in the environment wins.")]
+DataDir = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Database and published files; default: MIXTURE_DATA_DIR.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -20,33 +36,57 @@ def register(app: typer.Typer) -> None:
     app.command(epilog="Example: mixture serve --port 8000; then open http://127.0.0.1:8000/docs")(serve)
 
 
+def settings_of(config: Path | None, data_dir: Path | None) -> Settings:
+    """The settings that a command runs with. Raises MixtureError: `settings-invalid`, `extra-missing`."""
+    with api_extra():
+        from api.settings import CONFIG_VARIABLE, DATA_DIR_VARIABLE, load_settings
+
+    # Through the environment: workers are processes of their own, which read their settings themselves.
+    for variable, path in ((CONFIG_VARIABLE, config), (DATA_DIR_VARIABLE, data_dir)):
+        if path is not None:
+            os.environ[variable] = str(path.absolute())
+    return load_settings()
+
+
 def serve(
     host: Annotated[str, typer.Option(metavar="HOST", help="0.0.0.0 lets other machines in.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, metavar="PORT", help="0 takes a free one.")] = 8000,
     workers: Annotated[int, typer.Option(min=1, metavar="N", help="Processes that share the port.")] = 1,
-    config: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Settings, TOML; MIXTURE_… in the environment wins.")
-    ] = None,
+    config: Config = None,
+    data_dir: DataDir = None,
+    *,
+    show_settings: Annotated[
+        bool, typer.Option("--show-settings", help="Print all settings, and start nothing; with --json for programs.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="With --show-settings: JSON, one setting a line.")] = False,
 ) -> None:
-    """Show mixtures, schedules, catalogs and runs over HTTP, and stream batches. Settings: see the README."""
-    import uvicorn
-    from uvicorn.supervisors import Multiprocess
+    """Show mixtures, schedules, catalogs and runs over HTTP, and stream batches. Settings: --show-settings."""
+    settings = settings_of(config, data_dir)
+    if show_settings:
+        _print_settings(settings, as_json=as_json)
+        return
+    with api_extra():
+        import uvicorn
+        from uvicorn.supervisors import Multiprocess
 
-    from api.logs import LOGGING
-    from api.settings import CONFIG_VARIABLE, load_settings
-
-    if config is not None:
-        # Workers are processes of their own, which read their settings themselves.
-        os.environ[CONFIG_VARIABLE] = str(config.absolute())
-    settings = load_settings()
+        from api.app import create_app
+        from api.builtin import BuiltinMixtures
+        from api.logs import LOGGING
+        from api.repository.place import database_of, shown_database
+        from api.stores import Stores
+    _make(settings.data_dir)
+    database = shown_database(database_of(settings.data_dir, settings.database_url))
     # The port is taken before anything is printed; requests wait in it until the service has started.
-    with listen(host, port) as listening:
+    with listen(host, port) as listening, _figures(workers):
         address = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
-        print(f"Open {address}/docs, or ask {address}/v1/mixtures. What changes is kept in {settings.data_dir}.")
-        sys.stdout.flush()
+        print(f"Open {address}/docs, or ask {address}/v1/mixtures.")
+        print(
+            f"What changes is kept in {settings.data_dir.absolute()}; names, runs and tokens in {database}.", flush=True
+        )
+        app = create_app(settings) if workers == 1 else None
         made = uvicorn.Config(
-            "api.app:create_app",
-            factory=True,
+            app or "api.app:create_app",
+            factory=app is None,
             workers=workers,
             log_config=LOGGING,
             access_log=False,
@@ -54,22 +94,84 @@ def serve(
             timeout_graceful_shutdown=GRACE_SECONDS,
             forwarded_allow_ips=list(settings.trusted_proxies),
         )
-        if workers == 1:
+        builtin = (
+            app.state.services.builtin
+            if app is not None
+            else BuiltinMixtures(settings.mixtures_dirs, settings.store_dirs, Stores(settings.store_dirs))
+        )
+        _print_overview(settings, builtin)
+        if app is not None:
             uvicorn.Server(made).run(sockets=[listening])
-            return
-        with tempfile.TemporaryDirectory(prefix="mixture-metrics-") as figures:
-            # Any of the processes then answers /metrics for all of them.
-            os.environ.setdefault("PROMETHEUS_MULTIPROC_DIR", figures)
+        else:
             Multiprocess(made, sockets=[listening]).run()
 
 
+def _print_settings(settings: Settings, *, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    from api.setting_texts import setting_texts
+
+    if as_json:
+        for setting in setting_texts(settings):
+            print_json(asdict(setting))
+        return
+    from rich.markup import escape
+
+    shown = table("Settings", "<variable", "<value", "<default", "<meaning")
+    for setting in setting_texts(settings):
+        shown.add_row(setting.variable, *map(escape, (setting.value, setting.default, setting.meaning)))
+    print_table(shown)
+    print("In a file of settings (--config FILE, TOML) the same names stand in lower case, without MIXTURE_.")
+
+
+def _print_overview(settings: Settings, builtin: BuiltinMixtures) -> None:
+    from api.overview import left_out, overview
+
+    for line in overview(settings, builtin):
+        print(line, flush=True)
+    for line in left_out(settings):
+        print(f"warning: {line}", file=sys.stderr)
+
+
+def _make(data_dir: Path) -> None:
+    """Make the folder that everything is kept in, before anything is started. Raises `data-dir-unusable`."""
+    try:
+        data_dir.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise MixtureError(
+            f"this folder can not be made: {error.strerror or error}",
+            code="data-dir-unusable",
+            place=Place(file=str(data_dir.absolute())),
+            hint="--data-dir or MIXTURE_DATA_DIR names another one",
+        ) from error
+
+
+@contextmanager
+def _figures(workers: int) -> Iterator[None]:
+    """A folder in which several processes count together: any of them then answers /metrics for all."""
+    if workers == 1:
+        yield
+        return
+    with tempfile.TemporaryDirectory(prefix="mixture-metrics-") as figures:
+        os.environ.setdefault("PROMETHEUS_MULTIPROC_DIR", figures)
+        yield
+
+
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that takes connections; where `port` is 0, on a free one. Raises OSError.
+    """A socket that takes connections; where `port` is 0, on a free one. Raises MixtureError `address-unusable`.
 
     Connections inherit that nothing waits: asyncio says so only for sockets that it made itself, and an answer's body
     would wait 40 ms for the acknowledgement of its head.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.create_server((host, port), family=family, backlog=2048)
+    try:
+        listening = socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as error:
+        taken = error.errno == errno.EADDRINUSE
+        raise MixtureError(
+            f"{host}:{port} can not be listened on: {error.strerror or error}",
+            code="address-unusable",
+            hint="--port names another port, and --port 0 takes a free one" if taken else None,
+        ) from error
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening

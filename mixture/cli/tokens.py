@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mixture.cli.extras import api_extra
 from mixture.cli.output import AsJson, print_json, print_table, table
+from mixture.cli.serve import Config, DataDir, settings_of
+from mixture.errors import MixtureError, Place
 
 if TYPE_CHECKING:
-    from api.repository import Repository, TokenRecord
-
-Config = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Settings of the service, TOML; MIXTURE_… in the environment wins.")
-]
+    from api.repository import Repository, Scope, TokenRecord
 
 
 def register(app: typer.Typer) -> None:
@@ -33,24 +32,24 @@ def register(app: typer.Typer) -> None:
 def create(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Who holds it: the log of writes says this.")],
     scope: Annotated[
-        list[str], typer.Option("--scope", metavar="SCOPE", help="read, publish or run; may stand more than once.")
+        list[str], typer.Option("--scope", metavar="SCOPE", help="read, publish or run; more than one: run,publish.")
     ],
     config: Config = None,
+    data_dir: DataDir = None,
     *,
+    new: Annotated[bool, typer.Option("--new", help="Make the service's database where there is none yet.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Make a token. Its secret is shown now and never again: the database has its SHA-256 only."""
-    from api.repository import read_scope
-
-    scopes = [read_scope(word) for word in scope]
-    with _repository(config) as repository:
+    scopes = _scopes(scope)
+    with _repository(config, data_dir, is_new=new) as repository:
         token, secret = repository.add_token(name, scopes)
     print_json(_json(token) | {"secret": secret}) if as_json else print(secret)
 
 
-def list_all(config: Config = None, *, as_json: AsJson = False) -> None:
+def list_all(config: Config = None, data_dir: DataDir = None, *, as_json: AsJson = False) -> None:
     """List tokens, revoked ones too; secrets are not known."""
-    with _repository(config) as repository:
+    with _repository(config, data_dir) as repository:
         found = repository.tokens()
     if as_json:
         for token in found:
@@ -68,28 +67,52 @@ def list_all(config: Config = None, *, as_json: AsJson = False) -> None:
 def revoke(
     token: Annotated[str, typer.Argument(metavar="ID", help="The token's id, from `mixture tokens list`.")],
     config: Config = None,
+    data_dir: DataDir = None,
     *,
     as_json: AsJson = False,
 ) -> None:
     """End a token, at once and in every copy of the service."""
-    with _repository(config) as repository:
+    with _repository(config, data_dir) as repository:
         ended = repository.revoke_token(token)
     print_json(_json(ended)) if as_json else print(f"{token}: revoked, it was {ended.name}'s")
 
 
 @contextmanager
-def _repository(config: Path | None) -> Iterator[Repository]:
-    from api.repository import Repository
-    from api.settings import CONFIG_VARIABLE, load_settings
-
-    if config is not None:
-        os.environ[CONFIG_VARIABLE] = str(config.absolute())
-    settings = load_settings()
-    repository = Repository.open(settings.data_dir, settings.database_url)
+def _repository(config: Path | None, data_dir: Path | None, *, is_new: bool = False) -> Iterator[Repository]:
+    """What the service's settings name. Which database it is goes to standard error: another one has other tokens."""
+    settings = settings_of(config, data_dir)
+    with api_extra():
+        from api.repository import Repository
+        from api.repository.place import database_file, database_of, shown_database
+    database = database_of(settings.data_dir, settings.database_url)
+    file = database_file(database)
+    if file is not None and not file.exists() and not is_new:
+        raise MixtureError(
+            "there is no database of a service",
+            code="database-missing",
+            place=Place(file=str(file)),
+            hint="--data-dir or MIXTURE_DATA_DIR says where the service keeps its own; `mixture serve` makes it, "
+            "and so does `mixture tokens create … --new`",
+        )
     try:
+        repository = Repository.open(settings.data_dir, settings.database_url)
+    except MixtureError as error:
+        error.place = error.place or Place(file=shown_database(database))
+        raise
+    try:
+        print(f"database {shown_database(database)}", file=sys.stderr)
         yield repository
     finally:
         repository.close()
+
+
+def _scopes(said: list[str]) -> list[Scope]:
+    with api_extra():
+        from api.repository import RepositoryError, read_scope
+    try:
+        return [read_scope(word.strip()) for text in said for word in text.split(",")]
+    except RepositoryError as error:
+        raise typer.BadParameter(str(error), param_hint="--scope") from error
 
 
 def _time(at: datetime) -> str:

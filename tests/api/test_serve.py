@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -125,7 +126,8 @@ def test_a_port_that_is_taken_and_settings_that_are_wrong_are_said_in_a_line(tmp
             [PROGRAM, "serve", "--port", port], cwd=tmp_path, capture_output=True, text=True, check=False
         )
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("error[file-error]: ")
+    assert done.stderr.startswith(f"error[address-unusable]: 127.0.0.1:{port} ")
+    assert "--port 0 takes a free one" in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
     wrong = {"MIXTURE_RATE_PER_SECOND": "fast", "MIXTURE_MAX_ROWS": "0"}
@@ -135,6 +137,46 @@ def test_a_port_that_is_taken_and_settings_that_are_wrong_are_said_in_a_line(tmp
     assert "rate_per_second" in errors
     assert "max_rows" in errors
     assert "Traceback" not in errors
+
+
+def stopped_after(started: subprocess.Popen[str], url: str) -> tuple[str, str]:
+    """All that a service has printed once it was ready and told to end."""
+    httpx2.get(f"{url}/readyz", timeout=60).raise_for_status()
+    started.send_signal(signal.SIGTERM)
+    return started.communicate(timeout=GONE_WITHIN)
+
+
+def test_it_says_what_it_shows_what_it_leaves_out_and_where_things_are_kept(tmp_path: Path):
+    shutil.copytree(MIXTURES / "demo", tmp_path / "mixtures" / "one")
+    shutil.copytree(MIXTURES / "demo", tmp_path / "mixtures" / "without-lock")
+    (tmp_path / "mixtures" / "without-lock" / "mixture.lock.json").unlink()
+    shutil.copytree(MIXTURES / "demo", tmp_path / "mixtures" / "broken")
+    (tmp_path / "mixtures" / "broken" / "mixture.lock.json").write_text("{}", encoding="utf-8")
+    with served(tmp_path, MIXTURE_STORE_DIRS="/nowhere:/no", MIXTURE_SERVICE_HOST="10.0.0.1") as (started, url):
+        out, errors = stopped_after(started, url)
+    assert f"{tmp_path / 'mixture-data'};" in out
+    assert f"{tmp_path / 'mixture-data' / 'mixture.db'}." in out
+    assert "1 mixture from mixtures: demo\n" in out
+    assert "No store holds the text of demo" in out
+    assert "mixtures/without-lock is left out: it has no mixture.lock.json; `mixture lock " in errors
+    assert "the mixture in mixtures/broken is left out" in errors
+    assert "MIXTURE_STORE_DIRS: there is no folder /nowhere\n" in errors
+    assert "MIXTURE_SERVICE_HOST is no setting" in errors
+
+
+def test_in_an_empty_folder_it_says_so_and_what_to_do(tmp_path: Path):
+    with served(tmp_path, "--data-dir", "kept", "--workers", "2") as (started, url):
+        out, _ = stopped_after(started, url)
+    assert "No mixtures in mixtures, demo: `mixture demo` makes one" in out
+    assert (tmp_path / "kept" / "mixture.db").is_file()
+
+
+def test_a_data_folder_that_can_not_be_made_is_named_before_anything_is_started(tmp_path: Path):
+    (tmp_path / "file").touch()
+    with process([PROGRAM, "serve", "--port", "0", "--data-dir", "file/below"], tmp_path) as started:
+        out, errors = started.communicate()
+    assert out == ""
+    assert errors.startswith(f"error[data-dir-unusable]: {tmp_path / 'file' / 'below'}: ")
 
 
 def test_settings_of_a_file_hold_and_those_of_the_environment_win(tmp_path: Path):

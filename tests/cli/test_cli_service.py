@@ -32,7 +32,7 @@ def url(data_dir):
 def secret(run, data_dir, monkeypatch):
     """A token that may publish and run, made by the command."""
     monkeypatch.setenv("MIXTURE_DATA_DIR", str(data_dir))
-    return run("tokens", "create", "ann", "--scope", "publish", "--scope", "run").stdout.strip()
+    return run("tokens", "create", "ann", "--scope", "publish,run", "--new").stdout.strip()
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def lines(done):
 
 def test_tokens_are_made_listed_and_revoked(run, data_dir, monkeypatch):
     monkeypatch.setenv("MIXTURE_DATA_DIR", str(data_dir))
-    (made,) = lines(run("tokens", "create", "bot [1]", "--scope", "run", "--json"))
+    (made,) = lines(run("tokens", "create", "bot [1]", "--scope", "run", "--new", "--json"))
     assert set(made) == {"id", "name", "scopes", "created", "revoked", "secret"}
     listed = {token["id"]: token for token in lines(run("tokens", "list", "--json"))}
     assert listed[made["id"]] == {name: value for name, value in made.items() if name != "secret"}
@@ -57,7 +57,23 @@ def test_tokens_are_made_listed_and_revoked(run, data_dir, monkeypatch):
     revoked = {token["id"]: token["revoked"] for token in lines(run("tokens", "list", "--json"))}
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", revoked[made["id"]])
     assert "error[unknown-token]" in run("tokens", "revoke", "nothing", code=1).stderr
-    assert "error[scope-unknown]" in run("tokens", "create", "x", "--scope", "pubish", code=1).stderr
+    assert "did you mean 'publish'?" in run("tokens", "create", "x", "--scope", "run,pubish", code=2).stderr
+
+
+def test_tokens_say_which_database_they_are_in_and_make_none_where_nobody_asked_for_one(run, tmp_path):
+    database = tmp_path / "mixture-data" / "mixture.db"
+    for command in (("create", "ann", "--scope", "run"), ("list",), ("revoke", "nothing")):
+        refused = run("tokens", *command, cwd=tmp_path, code=1).stderr
+        assert refused.startswith(f"error[database-missing]: {database}: ")
+        assert "--data-dir" in refused
+    assert list(tmp_path.iterdir()) == []
+    made = run("tokens", "create", "ann", "--scope", "run", "--new", "--data-dir", "mixture-data", cwd=tmp_path)
+    assert made.stderr == f"database {database}\n"
+    listed = run("tokens", "list", "--data-dir", tmp_path / "mixture-data", "--json")
+    assert [token["name"] for token in lines(listed)] == ["ann"]
+    (tmp_path / "file").touch()
+    refused = run("tokens", "create", "ann", "--scope", "run", "--new", "--data-dir", tmp_path / "file", code=1).stderr
+    assert refused.startswith(f"error[data-dir-unusable]: {tmp_path / 'file' / 'mixture.db'}: ")
 
 
 def test_a_mixture_is_published_moved_and_published_again(run, small, at_service):
@@ -161,7 +177,7 @@ def test_refusals_keep_the_services_codes(run, url, at_service, monkeypatch):
 
 def test_a_watch_follows_a_run_to_its_end_over_a_restart_of_the_service(run, tmp_path, monkeypatch):
     monkeypatch.setenv("MIXTURE_DATA_DIR", str(tmp_path))
-    secret = run("tokens", "create", "trainer", "--scope", "run").stdout.strip()
+    secret = run("tokens", "create", "trainer", "--scope", "run", "--new").stdout.strip()
     monkeypatch.setenv("MIXTURE_TOKEN", secret)
 
     def report(url, run_id, step):

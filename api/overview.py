@@ -1,0 +1,61 @@
+"""What a service shows when it starts, what it leaves out and why, in lines for its operator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from api.builtin import LOCK_FILE, SPEC_FILE, BuiltinMixtures
+from api.setting_texts import missing_folders
+from api.settings import Settings, unknown_variables
+from mixture.errors import MixtureError
+
+
+def overview(settings: Settings, builtin: BuiltinMixtures) -> Iterator[str]:
+    """What is shown: mixtures, the folders that they are from, and the stores that batches are read from."""
+    mixtures = builtin.all()
+    folders = [folder for folder in settings.mixtures_dirs if folder.is_dir()]
+    if mixtures:
+        what = "1 mixture" if len(mixtures) == 1 else f"{len(mixtures)} mixtures"
+        yield f"{what} from {_listed(folders)}: {', '.join(mixtures)}"
+    else:
+        looked = _listed(path.absolute() for path in settings.mixtures_dirs) or "no folder"
+        yield f"No mixtures in {looked}: `mixture demo` makes one in demo/, MIXTURE_MIXTURES_DIRS names other folders"
+    stores: dict[Path, list[str]] = {}
+    without = []
+    for name, mixture in mixtures.items():
+        try:
+            store = mixture.store
+        except MixtureError as error:
+            yield f"No batches of {name}: {error}"
+            continue
+        if store is None:
+            without.append(name)
+        else:
+            stores.setdefault(store.path, []).append(name)
+    for path, names in stores.items():
+        yield f"Batches of {', '.join(names)} from {_short(path)}"
+    if without:
+        yield f"No store holds the text of {', '.join(without)}: no batches; MIXTURE_STORE_DIRS names folders of stores"
+
+
+def left_out(settings: Settings) -> Iterator[str]:
+    """What somebody may have meant to be there, and is not: specs without a lock, folders, variables."""
+    for folder in settings.mixtures_dirs:
+        for path in (folder, *(sorted(folder.iterdir()) if folder.is_dir() else ())):
+            if (path / SPEC_FILE).is_file() and not (path / LOCK_FILE).is_file():
+                yield f"{_short(path)} is left out: it has no {LOCK_FILE}; `mixture lock {path / SPEC_FILE}` makes it"
+    for variable, path in missing_folders(settings):
+        yield f"{variable}: there is no folder {path.absolute()}"
+    for variable in unknown_variables():
+        yield f"{variable} is no setting: it does nothing"
+
+
+def _listed(paths: Iterable[Path]) -> str:
+    return ", ".join(_short(path) for path in paths)
+
+
+def _short(path: Path) -> str:
+    """A path below this folder from here, another one whole."""
+    here = Path.cwd()
+    return str(path.absolute().relative_to(here)) if path.absolute().is_relative_to(here) else str(path)
