@@ -23,6 +23,7 @@ from api.repository import Scope, TokenRecord, token_hash
 from api.services import AppServices, Services, services_of
 
 BEARER = HTTPBearer(auto_error=False, scheme_name="token", description="A token made by `mixture tokens create`.")
+BEARER_HINT = "Authorization: Bearer TOKEN, with what `mixture tokens create` printed"
 LONGEST_SECRET = 512
 
 Credentials = Annotated[HTTPAuthorizationCredentials | None, Security(BEARER)]
@@ -48,13 +49,14 @@ async def _caller(request: Request, services: AppServices, credentials: Credenti
         return holder
     if credentials is None:
         if "authorization" in request.headers:
-            raise _unauthorized("this is not a bearer token", "authorization-invalid")
+            raise _unauthorized("this is not a bearer token", "authorization-invalid", hint=BEARER_HINT)
         return None
     secret = credentials.credentials
     # Found by its hash in an index; the repository then compares hashes in constant time.
     found = await run_in_threadpool(_holder, services, secret) if len(secret) <= LONGEST_SECRET else None
     if found is None:
-        raise _unauthorized("this token is not known, or was revoked", "token-unknown")
+        hint = "was it made with this service's settings? `mixture tokens list` says which database it looks into"
+        raise _unauthorized("this token is not known, or was revoked", "token-unknown", hint=hint)
     state["caller"] = found.name
     state["holder"] = made = Caller(found.name, found.id, found.scopes)
     return made
@@ -120,10 +122,11 @@ def _scopes(dependant: Dependant) -> Iterator[str]:
 
 def _require(caller: Caller | None, scope: Scope) -> Caller:
     if caller is None:
-        raise _unauthorized("this takes a token", "token-missing", hint="Authorization: Bearer …")
+        raise _unauthorized("this takes a token", "token-missing", hint=BEARER_HINT)
     if scope not in caller.scopes:
         detail = f"the token of {caller.name!r} has not the scope '{scope}'"
-        raise Problem(403, detail, code="scope-missing", facts={"scope": scope.value})
+        hint = f"`mixture tokens create NAME --scope {scope}` makes one that has"
+        raise Problem(403, detail, code="scope-missing", hint=hint, facts={"scope": scope.value})
     return caller
 
 

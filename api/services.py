@@ -88,7 +88,8 @@ class Services:
         """
         asked = parse_ref(ref) if isinstance(ref, str) else ref
         if asked is None:
-            raise Problem(404, f"there is no mixture {ref!r}", code="unknown-mixture")
+            hint = "NAME, or NAME@sha256:DIGEST with all 64 digits, is right"
+            raise Problem(404, f"there is no mixture {ref!r}", code="unknown-mixture", hint=hint)
         builtin = self.builtin.all()
         current = builtin.get(asked.name)
         if current is not None and asked.digest in (None, current.digest):

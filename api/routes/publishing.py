@@ -94,7 +94,8 @@ def publish(
     if if_none_match not in (None, "*"):
         raise Problem(422, "If-None-Match: only * is right here", code="precondition-invalid")
     if name in services.builtin.all():
-        raise Problem(409, f"the name {name!r} is that of a mixture that comes with the service", code="name-built-in")
+        detail = f"the name {name!r} is that of a mixture that comes with the service"
+        raise Problem(409, detail, code="name-built-in", hint="choose another name")
     bundle = make_bundle(new.spec, new.tables, lock=new.lock)
     done = services.repository.publish(name, bundle, expected=expected, if_new=if_none_match == "*", by=caller.name)
     response.status_code = 201 if done.change is Change.CREATED else 200
