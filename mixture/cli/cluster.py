@@ -97,12 +97,13 @@ def cluster(
         cluster_column=cluster_column, quality_column=quality_column, date=date,
     )  # fmt: skip
     doer = _engine(engine, processes, ray_address)
-    with _progress() as progress:
+    with cluster_progress() as progress:
         report = run(sources, out, options, engine=doer, progress=progress)
     if as_json:
         print_json(_report_json(report))
     else:
-        _show(report)
+        show_report(report)
+        print(f"next: mixture ingest {report.path / 'sources.yaml'} -o STORE")
 
 
 def _share(text: str) -> Fraction:
@@ -122,7 +123,7 @@ def _engine(name: EngineName, processes: int | None, address: str | None) -> Eng
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[[ClusterProgress], None]]:
+def cluster_progress() -> Iterator[Callable[[ClusterProgress], None]]:
     """Bars on standard error where it is a terminal, else a line a tenth of a stage."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
@@ -147,7 +148,8 @@ def _progress() -> Iterator[Callable[[ClusterProgress], None]]:
         yield update
 
 
-def _show(report: ClusterReport) -> None:
+def show_report(report: ClusterReport) -> None:
+    """Print the clusters and the documents of each level."""
     made = report.overview.made
     levels = sorted({quality for _, quality in report.domains}, key=lambda text: (len(text), text))
     shown = table(
@@ -160,7 +162,6 @@ def _show(report: ClusterReport) -> None:
     print_table(shown)
     left_out = ", ".join(f"{count:,} {reason}" for reason, count in sorted(report.dropped.items()))
     print(f"digest {made.digest}" + (f" · left out: {left_out}" if left_out else ""))
-    print(f"next: mixture ingest {report.path / 'sources.yaml'} -o STORE")
 
 
 def _report_json(report: ClusterReport) -> dict[str, object]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import csv
+import importlib.util
+import os
 import shlex
 import shutil
 import sys
@@ -12,17 +13,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mixture.cli.output import AsJson, output_file, print_json
+from mixture.cli.output import AsJson, print_json
 from mixture.errors import MixtureError, Place
 
 if TYPE_CHECKING:
     from mixture.store import Store
 
+CLUSTERS, LEVELS = 12, 5
+SHOWN_DOMAINS = 10
 SIGNATURE = "# Written by `mixture demo`."
 SPEC = """\
 # Written by `mixture demo`. Change a share, then: mixture plan {folder}/mixture.yaml
 mixture: this-machine
-catalog: catalog.csv
+catalog: store                    # its columns: domain, tokens, documents, tokenizer, cluster, quality, title
 tokenizer: bytes
 seed: 0
 sequence_length: 1024
@@ -32,14 +35,13 @@ max_epochs: 8
 phases:
   - phase: pretraining
     share: 80%
-    weights:
-      - {{where: "kind = 'code'", share: 70%, within: proportional}}
-      - {{where: "kind = 'prose'", share: 25%, within: proportional}}
-      - {{where: "kind = 'legal'", share: 5%, within: uniform}}
+    weights:                      # a cluster by a level of quality may be next to nothing
+      - {{where: "quality >= 2 and tokens >= 100000", share: 80%, within: proportional}}
+      - {{where: "quality < 2 and tokens >= 100000", share: 20%, within: proportional}}
   - phase: midtraining            # the rest: 20%
     weights:
       - {{replay: pretraining, share: 70%}}
-      - {{where: "kind = 'prose'", share: 30%, within: uniform}}
+      - {{where: "quality = 4 and tokens >= 100000", share: 30%, within: uniform}}
 """
 
 
@@ -56,7 +58,7 @@ def demo(
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Make a store of real text, plan and lock an 80/20 mixture of it, and show its first batches."""
+    """Make clusters and a store of real text, plan and lock an 80/20 mixture of it, and show its first batches."""
     if not as_json:
         _run(out, processes)
         return
@@ -78,22 +80,23 @@ def _run(out: Path, processes: int | None) -> str:
     spec_file, lock_file = out / "mixture.yaml", out / "mixture.lock.json"
     if not spec_file.exists():
         spec_file.write_text(SPEC.format(folder=out), encoding="utf-8")
-    _heading("3. The plan")
+    _heading("4. The plan")
     plan = make_plan(load_spec(spec_file))
-    planning.show(plan, most=None)
+    planning.show(plan, most=SHOWN_DOMAINS)
     lock = make_lock(plan, content={name: domain.content for name, domain in store.domains.items()})
     write_lock(lock, lock_file)
-    _heading(f"4. The lock: {lock_file}, {lock_file.stat().st_size:,} bytes that fix all {plan.steps:,} steps")
+    _heading(f"5. The lock: {lock_file}, {lock_file.stat().st_size:,} bytes that fix all {plan.steps:,} steps")
     print(f"digest {lock.digest}")
     stream = open_stream(lock, store, documents=True)
-    _heading("5. The first batches, and one from the end of the run")
+    _heading("6. The first batches, and one from the end of the run")
     for _ in range(2):
         show(stream, next(stream), 4)
     show(stream, next(open_stream(lock, store, first_step=plan.steps - 1, documents=True)), 4)
     folder = shlex.quote(str(out))
     _heading("Three commands to try next")
     print(f"  mixture positions {folder}/mixture.lock.json --at 0 7 15999")
-    print(f"  mixture find {folder}/mixture.lock.json python-reference 5000")
+    largest = max(plan.domains, key=lambda domain: domain.tokens_drawn)
+    print(f"  mixture find {folder}/mixture.lock.json {largest.name} 5000")
     print(
         f"  mixture stream {folder}/mixture.lock.json --store {folder}/store --first-step 450 --rank 1 --world-size 4"
     )
@@ -114,8 +117,8 @@ def _store(out: Path, processes: int | None) -> Store:
     folder = out / "store"
     sources = out / "sources.yaml"
     ours = sources.is_file() and sources.read_text(encoding="utf-8", errors="replace").startswith(SIGNATURE)
-    if ours and (folder / "store.json").exists() and (out / "catalog.csv").exists():
-        _heading(f"1, 2. The store in {folder} is there already; remove {out} to begin anew")
+    if ours and (folder / "store.json").exists():
+        _heading(f"1 to 3. The store in {folder} is there already; remove {out} to begin anew")
         return open_store(folder)
     if out.exists() and any(out.iterdir()) and not ours:
         raise MixtureError(
@@ -124,23 +127,40 @@ def _store(out: Path, processes: int | None) -> Store:
             place=Place(file=str(out)),
             hint="name another with -o",
         )
+    if importlib.util.find_spec("sklearn") is None:
+        raise MixtureError(
+            "its clusters need scikit-learn, which is not installed",
+            code="extra-missing",
+            hint="pip install 'mixture[cluster]'",
+        )
     out.mkdir(parents=True, exist_ok=True)
     sources.write_text(SIGNATURE + "\n", encoding="utf-8")
     _heading("1. Text that is on this machine: the Python library, installed packages, headers, manuals")
-    kinds = gather(out / "text")
-    names = sorted(kinds)
+    names = sorted(gather(out / "text"))
     lines = [f"  {name}: {{files: [text/{name}.jsonl], text: text, id: id, attributes: [path]}}" for name in names]
     sources.write_text("\n".join([SIGNATURE, "domains:", *lines, ""]), encoding="utf-8")
-    _heading(f"2. Ingest into {folder}")
+    _heading(f"2. {CLUSTERS} clusters by {LEVELS} levels of quality, in {out / 'clusters'}: each of them is a domain")
+    clustered = _cluster(sources, out / "clusters", processes)
+    _heading(f"3. Ingest into {folder}")
     if folder.exists():  # a run before this one was stopped behind its ingest
         shutil.rmtree(folder)
     with ingest_progress() as progress:
-        report = ingest(sources, folder, processes=processes, progress=progress)
+        report = ingest(clustered, folder, processes=processes, progress=progress)
     show_report(report)
-    store = open_store(folder)
-    with output_file(out / "catalog.csv") as beside, beside.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["domain", "kind", "tokens", "documents", "tokenizer"])
-        for name, domain in store.domains.items():
-            writer.writerow([name, kinds[name], domain.tokens, domain.documents, store.tokenizer])
-    return store
+    return open_store(folder)
+
+
+def _cluster(sources: Path, folder: Path, processes: int | None) -> Path:
+    """Put the text into clusters; gives their sources file."""
+    from mixture.cli.cluster import cluster_progress, show_report
+    from mixture.clusters import ClusterOptions, Processes, cluster
+
+    if folder.exists():  # of a run that was stopped, perhaps over other text
+        shutil.rmtree(folder)
+    options = ClusterOptions(k=CLUSTERS, quality=LEVELS)
+    with cluster_progress() as progress:
+        report = cluster(
+            sources, folder, options, engine=Processes(processes or os.cpu_count() or 1), progress=progress
+        )
+    show_report(report)
+    return folder / "sources.yaml"

@@ -13,8 +13,11 @@ from mixture import open_store, open_stream, read_lock
 
 def test_the_demo_goes_all_the_way_and_ends_with_three_commands(demo: tuple[Path, str], run) -> None:
     folder, said = demo
-    assert len(open_store(folder / "demo" / "store").domains) >= 8
-    for word in ("pretraining", "midtraining", "step 0: 32 rows of 1024 tokens", "python-library"):
+    store = open_store(folder / "demo" / "store")
+    assert store.overview is not None
+    assert len(store.overview.clusters) == 12
+    assert 40 <= len(store.domains) <= 60
+    for word in ("pretraining", "midtraining", "step 0: 32 rows of 1024 tokens", "python-library", "c00q2"):
         assert word in said
     commands = [line.strip() for line in said.splitlines() if line.startswith("  mixture ")]
     assert len(commands) == 3
@@ -82,7 +85,7 @@ def test_ranks_written_as_arrow_hold_what_the_stream_reads(demo: tuple[Path, str
 def test_the_lock_of_the_demo_fixes_the_text_too(demo: tuple[Path, str], run, tmp_path: Path) -> None:
     folder = demo[0] / "demo"
     run("verify", "--store", folder / "store", folder / "mixture.lock.json")
-    run("ingest", folder / "sources.yaml", "-o", tmp_path / "other-seed", "--seed", 1)
+    run("ingest", folder / "clusters" / "sources.yaml", "-o", tmp_path / "other-seed", "--seed", 1)
     for command in (("stream", folder / "mixture.lock.json", "--store", tmp_path / "other-seed"),
                     ("verify", "--store", tmp_path / "other-seed", folder / "mixture.lock.json")):  # fmt: skip
         assert "error[content-differs]" in run(*command, code=1).stderr
