@@ -94,7 +94,12 @@ class StepReader(LocalStream):
         numbers = self._number[domain]
         if width > length and (first_token + length == self._tokens[domain]).any():
             return self._with_next(numbers, first_token, length, self._tokens[domain])
-        return self._reader.rows(numbers, first_token, width, BUFFERS.take((len(domain), width), self.store.dtype))
+        return self._rows(numbers, first_token, width)
+
+    def _rows(self, numbers: NDArray[np.int64], first_token: NDArray[np.int64], length: int) -> Tokens:
+        """Read, not copied from maps: a file that is cut short meanwhile must not end the process."""
+        out = BUFFERS.take((len(numbers), length), self.store.dtype)
+        return self._reader.rows(numbers, first_token, length, out)
 
 
 def open_steps(

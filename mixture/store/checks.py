@@ -20,18 +20,21 @@ from mixture.store.manifest import (
     FileRecord,
     Manifest,
 )
+from mixture.store.mapping import Standing
 
 SMALL_BYTES = 1 << 20  # a table up to this size is read whole by every opening: a megabyte takes 0.7 ms
 
 
-def check_ends(folder: Path, manifest: Manifest) -> None:
+def check_ends(folder: Path, manifest: Manifest, standing: Standing) -> None:
     """Compare the size of every file, both ends of every Arrow file, and the digests of the small tables.
+
+    standing: is told what the files are, so that it can say later whether they still are
 
     Errors: StoreError `file-missing`, `file-size`, `file-damaged`, `digest-differs`; the first that is found.
     """
     for table in manifest.tables:
         path = f"{folder}/{table.file}"  # making a Path takes as long as opening it
-        descriptor = _open(path, table, None)
+        descriptor = _open(path, table, None, standing)
         try:
             if table.file == DOCUMENT_ENDS:
                 _check_array(descriptor, path, table, ENDS_DTYPE, manifest.num_documents, END_COLUMN, None)
@@ -43,7 +46,7 @@ def check_ends(folder: Path, manifest: Manifest) -> None:
     for domain in manifest.domains:
         for file in domain.files:
             path = f"{folder}/{file.file}"
-            descriptor = _open(path, file, domain)
+            descriptor = _open(path, file, domain, standing)
             try:
                 _check_array(descriptor, path, file, dtype, file.tokens, TOKEN_COLUMN, domain)
             finally:
@@ -64,8 +67,8 @@ def check_digest(path: str, record: FileRecord, found: str, domain: DomainRecord
         )
 
 
-def _open(path: str, record: FileRecord, domain: DomainRecord | None) -> int:
-    """Open a file whose size is right."""
+def _open(path: str, record: FileRecord, domain: DomainRecord | None, standing: Standing) -> int:
+    """Open a file whose size is right, and note what it is."""
     facts: dict[str, Any] = {"file": record.file, "domain": domain.name if domain else None}
     try:
         descriptor = os.open(path, os.O_RDONLY)
@@ -83,7 +86,9 @@ def _open(path: str, record: FileRecord, domain: DomainRecord | None) -> int:
             place=Place(file=path),
             **facts,
         ) from error
-    size = os.fstat(descriptor).st_size
+    status = os.fstat(descriptor)
+    standing.note(path, status)
+    size = status.st_size
     if size != record.bytes:
         os.close(descriptor)
         raise StoreError(

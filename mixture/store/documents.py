@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from mixture.errors import Place, StoreError
 from mixture.store.files import DATA_START
 from mixture.store.manifest import DOCUMENT_ENDS, DOCUMENTS, DOCUMENTS_BY_ID, ENDS_DTYPE, Manifest
-from mixture.store.mapping import Standing, arrow_file, map_file, readable
+from mixture.store.mapping import OpenFile, Standing, arrow_file, readable
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +56,20 @@ class Documents:
         self._first_tokens = np.cumsum(tokens, dtype=np.int64)
         self._first_documents = np.cumsum(documents, dtype=np.int64)
 
-    @cached_property
+    @property
     def ends(self) -> NDArray[np.int64]:
         """Where each document ends, int64 [documents of the store], mapped."""
+        self._ends_file.check()
+        return self._mapped_ends
+
+    @cached_property
+    def _ends_file(self) -> OpenFile:
         size = DATA_START + ENDS_DTYPE.itemsize * self._num_documents
-        mapped = map_file(str(self._folder / DOCUMENT_ENDS), size)
-        self._standing.check()
-        return np.frombuffer(mapped, ENDS_DTYPE, self._num_documents, DATA_START)
+        return OpenFile(f"{self._folder}/{DOCUMENT_ENDS}", size, self._standing)
+
+    @cached_property
+    def _mapped_ends(self) -> NDArray[np.int64]:
+        return np.frombuffer(self._ends_file.mapped, ENDS_DTYPE, self._num_documents, DATA_START)
 
     def spans(self, domain: NDArray[np.integer], first_token: NDArray[np.int64], length: int) -> Spans:
         """The segments of rows that begin at first_token [n] in domain [n] and are `length` tokens long."""
@@ -108,9 +116,7 @@ class Documents:
 
     def by_id(self, identity: str) -> pa.Table:
         """All rows of documents.parquet with this id, in order of place."""
-        path = self._folder / DOCUMENTS_BY_ID
-        with readable(path), arrow_file(path) as source:
-            self._standing.check()
+        with self._table(DOCUMENTS_BY_ID) as source:
             found = pq.read_table(source, columns=["row"], filters=[("id", "==", identity)])
         rows: list[int] = np.sort(found["row"].to_numpy()).tolist()
         return pa.concat_tables([self._rows(row, row + 1) for row in rows] or [self._rows(0, 0)])
@@ -134,21 +140,26 @@ class Documents:
             hint="`mixture verify` says what else was changed",
         )
 
+    @contextmanager
+    def _table(self, name: str) -> Iterator[pa.NativeFile]:
+        """A table, opened: the one that was there when the store was opened."""
+        path = self._folder / name
+        with readable(path), arrow_file(path) as source:
+            self._standing.check()
+            self._standing.check_file(f"{self._folder}/{name}", path.stat())
+            yield source
+
     @cached_property
     def _metadata(self) -> tuple[pq.FileMetaData, NDArray[np.int64]]:
         """The footer of documents.parquet, and the rows before each of its groups."""
-        path = self._folder / DOCUMENTS
-        with readable(path), arrow_file(path) as source:
-            self._standing.check()
+        with self._table(DOCUMENTS) as source:
             metadata = pq.read_metadata(source)
         counts = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
         return metadata, np.cumsum([0, *counts], dtype=np.int64)
 
     def _rows(self, first: int, last: int) -> pa.Table:
         metadata, before = self._metadata
-        path = self._folder / DOCUMENTS
-        with readable(path), arrow_file(path) as source, pq.ParquetFile(source, metadata=metadata) as file:
-            self._standing.check()
+        with self._table(DOCUMENTS) as source, pq.ParquetFile(source, metadata=metadata) as file:
             if first == last:
                 return file.schema_arrow.empty_table()
             low = int(np.searchsorted(before, first, side="right")) - 1

@@ -6,6 +6,7 @@ import mmap
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,24 +14,47 @@ import pyarrow as pa
 from mixture.errors import Place, StoreError
 from mixture.store.manifest import MANIFEST
 
+Written = tuple[int, int]
+"""When a file was written last, in nanoseconds, and its size: what changes in a file that is written to in place."""
+
 
 class Standing:
-    """A store's folder as it stands: its files are opened when they are read, and must not be another store's by then.
+    """A store's folder as it stands: its files are opened when they are read, and must not be another store's by then,
+    nor others than they were when the store was opened.
 
-    To be made before store.json is read, and asked after a file was opened.
+    To be made before store.json is read, and asked after a file was opened, and before it is read again.
     """
 
     def __init__(self, folder: Path) -> None:
         self._manifest = folder / MANIFEST
-        self._written = self._now()
+        self._replaced_at = self._now()
+        self._written: dict[str, Written] = {}
 
     def check(self) -> None:
         """Errors: StoreError `store-replaced`."""
-        if self._now() != self._written:
+        if self._now() != self._replaced_at:
             # It is written last and by rename: while it is the same one, so are the files beside it.
             place = Place(file=str(self._manifest))
             raise StoreError(
                 "is not the one that was there when the store was opened", code="store-replaced", place=place
+            )
+
+    def note(self, path: str, status: os.stat_result) -> None:
+        """Keep what a file is as the store is opened."""
+        self._written[path] = _written(status)
+
+    def check_file(self, path: str, status: os.stat_result) -> None:
+        """Compare a file with what was noted of it, if it was. Errors: StoreError `store-changed`.
+
+        Its number is not compared: some network file systems give a file another one each time it is opened.
+        """
+        now = _written(status)
+        if self._written.get(path, now) != now:
+            raise StoreError(
+                "was changed in place after the store was opened",
+                code="store-changed",
+                place=Place(file=path),
+                hint="`mixture verify` says whether it is whole; replace a store by rename, never its files in place",
             )
 
     def _now(self) -> tuple[int, int, int] | None:
@@ -39,6 +63,63 @@ class Standing:
         except OSError:
             return None
         return status.st_mtime_ns, status.st_ino, status.st_size
+
+
+def _written(status: os.stat_result) -> Written:
+    return status.st_mtime_ns, status.st_size
+
+
+class OpenFile:
+    """A file of a store that stays open. What is mapped of it kills the process where it was cut short since: ask
+    `check` before it is read; `read` needs no such care.
+
+    advice: how its map is read, for the system
+
+    Errors: StoreError, those of `readable`, `file-size`, `store-replaced`, `store-changed`.
+    """
+
+    def __init__(self, path: str, size: int, standing: Standing, *, advice: int = mmap.MADV_NORMAL) -> None:
+        self._path = path
+        self._size = size
+        self._advice = advice
+        self._standing = standing
+        self._descriptor = -1
+        with readable(path):
+            self._descriptor = os.open(path, os.O_RDONLY)
+        standing.check()
+        self.check()
+
+    def __del__(self) -> None:
+        # A map has a descriptor of its own, so that views of it stay good.
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+
+    def check(self) -> None:
+        """Errors: StoreError `file-size` where it is shorter than it has to be, `store-changed`."""
+        status = os.fstat(self._descriptor)
+        if status.st_size < self._size:
+            message = "was cut short after the store was opened"
+            raise StoreError(message, code="file-size", place=Place(file=self._path))
+        self._standing.check_file(self._path, status)
+
+    @cached_property
+    def mapped(self) -> mmap.mmap:
+        """Its bytes, mapped."""
+        with readable(self._path):
+            mapped = mmap.mmap(self._descriptor, self._size, access=mmap.ACCESS_READ)
+        mapped.madvise(self._advice)
+        return mapped
+
+    def read(self, start: int, target: memoryview) -> None:
+        """Fill `target` with the bytes from `start` on, whatever becomes of the file meanwhile."""
+        with readable(self._path):
+            found = os.preadv(self._descriptor, (target,), start)
+            while 0 < found < len(target):  # one call gives up to 2 GiB
+                more = os.preadv(self._descriptor, (target[found:],), start + found)
+                found = found + more if more else -1
+        if found != len(target):
+            message = "was cut short after the store was opened"
+            raise StoreError(message, code="file-size", place=Place(file=self._path))
 
 
 @contextmanager
@@ -57,16 +138,3 @@ def readable(path: str | os.PathLike[str]) -> Iterator[None]:
 def arrow_file(path: Path) -> pa.OSFile:
     """A file opened for Arrow, which takes a path as text only where it is UTF-8. To be closed by the caller."""
     return pa.OSFile(os.fsencode(path))
-
-
-def map_file(path: str, size: int) -> mmap.mmap:
-    """The first `size` bytes of a file, mapped. Errors: StoreError, those of `readable` and `file-size`."""
-    with readable(path):
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            if os.fstat(descriptor).st_size < size:
-                # A map past the end of a file kills the process when it is read.
-                raise StoreError("was cut short after the store was opened", code="file-size", place=Place(file=path))
-            return mmap.mmap(descriptor, size, access=mmap.ACCESS_READ)
-        finally:
-            os.close(descriptor)

@@ -1,4 +1,4 @@
-"""Tokens out of memory maps: one range as a view, many rows as one copy."""
+"""Tokens out of files: one range as a view of a memory map, many rows as one copy."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import mmap
 import resource
 import threading
 from collections.abc import Sequence
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,16 +13,17 @@ from numpy.typing import NDArray
 from mixture.errors import StoreError
 from mixture.store.files import DATA_START
 from mixture.store.manifest import DomainRecord
-from mixture.store.mapping import Standing, map_file
+from mixture.store.mapping import OpenFile, Standing
 
 Tokens = NDArray[np.unsignedinteger]
 
 
-class Maps(dict[int, memoryview]):
-    """The bytes of the tokens of each file, by the file's number; mapped when first asked for.
+class Files(dict[int, OpenFile]):
+    """The files of tokens by number, each opened when first asked for.
 
-    A map keeps its file open, so no more are kept than half the files a process may open; the oldest goes first. A view
-    of it stays good. Safe from any number of threads: what is mapped is found without a lock, and mapped under one.
+    With its map a file holds two descriptors, so no more are kept than a quarter of the files a process may open; the
+    oldest goes first. A view of its map stays good. Safe from any number of threads: what is open is found without a
+    lock, and opened under one.
     """
 
     def __init__(self, paths: Sequence[str], sizes: Sequence[int], standing: Standing) -> None:
@@ -31,73 +31,102 @@ class Maps(dict[int, memoryview]):
         self._standing = standing
         self._paths = paths
         self._sizes = sizes
-        self._most = max(16, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
+        self._most = max(16, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 4)
         self._guard = threading.Lock()
 
-    def __missing__(self, number: int) -> memoryview:
+    def __missing__(self, number: int) -> OpenFile:
         with self._guard:
-            # Another thread may have mapped it while this one waited.
+            # Another thread may have opened it while this one waited.
             found = self.get(number)
-            return self._map(number) if found is None else found
+            return self._open(number) if found is None else found
 
-    def _map(self, number: int) -> memoryview:
-        mapped = map_file(self._paths[number], DATA_START + self._sizes[number])
-        self._standing.check()
+    def _open(self, number: int) -> OpenFile:
         # Reading ahead around a row costs 2 ms where it lies in a hole. Who wants rows sooner calls prefetch.
-        mapped.madvise(mmap.MADV_RANDOM)
+        size, advice = DATA_START + self._sizes[number], mmap.MADV_RANDOM
+        opened = OpenFile(self._paths[number], size, self._standing, advice=advice)
         while len(self) >= self._most:
             self.pop(next(iter(self)))
-        self[number] = view = memoryview(mapped)[DATA_START:]
-        return view
+        self[number] = opened
+        return opened
+
+    def checked(self, number: int) -> OpenFile:
+        """A file that was not written to since the store was opened."""
+        file = self[number]
+        file.check()
+        return file
 
     def prefetch(self, number: int, start: int, size: int) -> None:
         """Ask the system to read bytes [start, start + size) of a file's tokens."""
         first = (DATA_START + start) // mmap.PAGESIZE * mmap.PAGESIZE
-        mapped = cast(mmap.mmap, self[number].obj)
-        mapped.madvise(mmap.MADV_WILLNEED, first, DATA_START + start + size - first)
+        self[number].mapped.madvise(mmap.MADV_WILLNEED, first, DATA_START + start + size - first)
 
 
 class TokenReader:
     """Reads tokens of chosen domains, which are numbered in the order of the names it was made with."""
 
     def __init__(
-        self, domains: Sequence[DomainRecord], first_files: Sequence[int], file_tokens: int, dtype: np.dtype, maps: Maps
+        self,
+        domains: Sequence[DomainRecord],
+        first_files: Sequence[int],
+        file_tokens: int,
+        dtype: np.dtype,
+        files: Files,
     ) -> None:
         self._names = [domain.name for domain in domains]
         self._tokens = np.array([domain.tokens for domain in domains], np.int64)
         self._first_files = np.array(first_files, np.int64)
         self._file_tokens = file_tokens
         self._dtype = dtype
-        self._maps = maps
+        self._files = files
 
     def rows(
         self, domain: NDArray[np.integer], first_token: NDArray[np.int64], length: int, out: Tokens | None = None
     ) -> Tokens:
-        """Rows of tokens [n, length], copied once from the maps; domain [n] and first_token [n] say where each begins.
+        """Rows of tokens [n, length]; domain [n] and first_token [n] say where each begins.
 
         out: where they go, contiguous and of the store's dtype; a buffer that is used again saves the page faults of a
-        new one. Errors: StoreError `range-outside` where a row goes past the end of its domain.
+        new one. Rows that go there are read and not copied from maps: a file that is cut short meanwhile is an error,
+        where a map would end the process. It takes 0.48 ms for 4 MiB of rows of 16 KiB, and 0.34 from maps.
+
+        Errors: StoreError `range-outside` where a row goes past the end of its domain, `store-changed`, `file-size`.
         """
         file, start = self._places(domain, first_token, length)
         size = length * self._dtype.itemsize
-        maps = self._maps
-        places = zip(file.tolist(), (start * self._dtype.itemsize).tolist(), strict=True)
-        parts = [maps[number][at : at + size] for number, at in places]
-        for row in np.flatnonzero(start + length > self._file_tokens).tolist():
-            parts[row] = self.range(int(domain[row]), int(first_token[row]), length).data.cast("B")
+        places = list(zip(file.tolist(), (DATA_START + start * self._dtype.itemsize).tolist(), strict=True))
+        across = dict.fromkeys(np.flatnonzero(start + length > self._file_tokens).tolist())
         if out is None:
+            # What is kept is a map alone: there may be more files than the system lets a process hold.
+            maps = {number: memoryview(self._files.checked(number).mapped) for number in set(file.tolist())}
+            parts = [maps[number][at : at + size] for number, at in places]
+            for row in across:
+                parts[row] = self.range(int(domain[row]), int(first_token[row]), length).data.cast("B")
             # One copy a row, at 0.96 of the speed of indexing one array with an array; assigning row by row: 0.8.
             return np.frombuffer(bytearray().join(parts), self._dtype).reshape(len(parts), length)
-        if out.shape != (len(parts), length) or out.dtype != self._dtype or not out.flags.c_contiguous:
+        if out.shape != (len(places), length) or out.dtype != self._dtype or not out.flags.c_contiguous:
             raise StoreError(
                 f"out is of shape {out.shape} and type {out.dtype}",
                 code="out-unfit",
-                hint=f"contiguous, of shape {(len(parts), length)} and type {self._dtype} is right here",
+                hint=f"contiguous, of shape {(len(places), length)} and type {self._dtype} is right here",
             )
         target = out.reshape(-1).data.cast("B")
-        for row, part in enumerate(parts):
-            target[row * size : (row + 1) * size] = part
+        for number in set(file.tolist()):
+            self._files.checked(number)
+        for row, (number, at) in enumerate(places):
+            if row in across:
+                self._read_across(int(domain[row]), int(first_token[row]), target[row * size : (row + 1) * size])
+            else:
+                self._files[number].read(at, target[row * size : (row + 1) * size])
         return out
+
+    def _read_across(self, domain: int, first_token: int, target: memoryview) -> None:
+        """Read a row that goes on in the next file."""
+        while target:
+            file, start = divmod(first_token, self._file_tokens)
+            count = min(len(target) // self._dtype.itemsize, self._file_tokens - start)
+            size = count * self._dtype.itemsize
+            opened = self._files.checked(int(self._first_files[domain]) + file)
+            opened.read(DATA_START + start * self._dtype.itemsize, target[:size])
+            first_token, target = first_token + count, target[size:]
 
     def prefetch(self, domain: NDArray[np.integer], first_token: NDArray[np.int64], length: int) -> None:
         """Ask the system to read rows ahead, all at once; returns at once.
@@ -107,7 +136,7 @@ class TokenReader:
         file, start = self._places(domain, first_token, length)
         size = length * self._dtype.itemsize
         for number, at in zip(file.tolist(), (start * self._dtype.itemsize).tolist(), strict=True):
-            self._maps.prefetch(number, at, size)
+            self._files.prefetch(number, at, size)
 
     def _places(
         self, domain: NDArray[np.integer], first_token: NDArray[np.int64], length: int
@@ -131,8 +160,8 @@ class TokenReader:
             count = min(num_tokens, self._file_tokens - start)
             if count == 0:
                 return np.empty(0, self._dtype)
-            view = self._maps[int(self._first_files[domain]) + file]
-            parts.append(np.frombuffer(view, self._dtype, count, start * self._dtype.itemsize))
+            mapped = self._files.checked(int(self._first_files[domain]) + file).mapped
+            parts.append(np.frombuffer(mapped, self._dtype, count, DATA_START + start * self._dtype.itemsize))
             first_token += count
             num_tokens -= count
         return np.concatenate(parts) if len(parts) > 1 else parts[0]

@@ -20,7 +20,7 @@ from mixture.store.description import StoreDomain
 from mixture.store.documents import Documents, Spans
 from mixture.store.manifest import DOMAINS, Manifest, read_manifest
 from mixture.store.mapping import Standing, readable
-from mixture.store.rows import Maps, TokenReader, Tokens
+from mixture.store.rows import Files, TokenReader, Tokens
 from mixture.store.tables import file_digest
 from mixture.store.verify import damage
 
@@ -38,6 +38,10 @@ class Verify(Enum):
 
 class Store:
     """Tokens by domain, readable at any place. Nothing is read before it is asked for; threads may share it.
+
+    A file that was written to in place since the store was opened is refused before it is read: StoreError
+    `store-changed`, or `file-size` where it was cut short. Replace stores by rename: what is mapped of a file that is
+    cut short while it is read ends the process.
 
     path, catalog:    its folder, and the table of its domains in it
     tokenizer:        the name of the tokenizer, `tokenizer_digest` the SHA-256 of its definition
@@ -64,7 +68,7 @@ class Store:
         self._number = {domain.name: number for number, domain in enumerate(manifest.domains)}
         files = [file for domain in manifest.domains for file in domain.files]
         sizes = [file.tokens * self.dtype.itemsize for file in files]
-        self._maps = Maps([f"{path}/{file.file}" for file in files], sizes, standing)
+        self._files = Files([f"{path}/{file.file}" for file in files], sizes, standing)
         self._first_files = np.cumsum([0, *(len(domain.files) for domain in manifest.domains)]).tolist()
         self._documents = Documents(path, manifest, standing)
         self._all = self.reader(list(self.domains))
@@ -105,7 +109,7 @@ class Store:
         numbers = [self._find(name) for name in names]
         records = [self._manifest.domains[number] for number in numbers]
         first_files = [self._first_files[number] for number in numbers]
-        return TokenReader(records, first_files, self._manifest.file_tokens, self.dtype, self._maps)
+        return TokenReader(records, first_files, self._manifest.file_tokens, self.dtype, self._files)
 
     def documents(self, name: str, first_token: int, num_tokens: int) -> pa.Table:
         """The documents that overlap a range of a domain, in order of place.
@@ -149,9 +153,8 @@ def open_store(path: str | os.PathLike[str], *, verify: Verify = Verify.SIZES) -
     folder = Path(path)
     standing = Standing(folder)
     manifest = read_manifest(folder)
+    check_ends(folder, manifest, standing)
     if verify is Verify.FULL:
         for error in damage(folder, manifest):
             raise error
-    else:
-        check_ends(folder, manifest)
     return Store(folder, manifest, verify, standing)

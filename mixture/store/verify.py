@@ -30,9 +30,10 @@ def damage(folder: Path, manifest: Manifest, progress: Progress | None = None) -
 
     Where a table was changed, nothing is compared with what the tables say.
     """
-    check_ends(folder, manifest)
+    standing = Standing(folder)
+    check_ends(folder, manifest, standing)
     meter = _Meter(progress, sum(file.bytes for file in manifest.files()))
-    documents: Documents | None = Documents(folder, manifest, Standing(folder))
+    documents: Documents | None = Documents(folder, manifest, standing)
     for table in manifest.tables:
         try:
             check_digest(f"{folder}/{table.file}", table, file_digest(folder / table.file), None)

@@ -81,17 +81,21 @@ class LocalStream(Stream):
         if self._next_token:
             ids = self._with_next(numbers, first_token, length, self._tokens[domain])
         else:
-            ids = self._reader.rows(numbers, first_token, length)
+            ids = self._rows(numbers, first_token, length)
         return Batch(step, ids, domain, rows.position[part], rows.epoch[part], first_token, spans)
+
+    def _rows(self, numbers: I64, first_token: I64, length: int) -> Tokens:
+        """Rows [n, length] as the store has them."""
+        return self._reader.rows(numbers, first_token, length)
 
     def _with_next(self, numbers: I64, first_token: I64, length: int, tokens: I64) -> Tokens:
         """Rows [n, length + 1]; behind the very last token of a domain stands the end of a document."""
         last = first_token + length == tokens
         if not last.any():
-            return self._reader.rows(numbers, first_token, length + 1)
+            return self._rows(numbers, first_token, length + 1)
         ids: Tokens = np.full((len(numbers), length + 1), self.store.end_of_document, self.store.dtype)
-        ids[~last] = self._reader.rows(numbers[~last], first_token[~last], length + 1)
-        ids[last, :length] = self._reader.rows(numbers[last], first_token[last], length)
+        ids[~last] = self._rows(numbers[~last], first_token[~last], length + 1)
+        ids[last, :length] = self._rows(numbers[last], first_token[last], length)
         return ids
 
 

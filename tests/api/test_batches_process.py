@@ -4,6 +4,7 @@ store."""
 from __future__ import annotations
 
 import http.client
+import os
 import signal
 import socket
 import threading
@@ -194,3 +195,27 @@ def test_a_store_that_fails_in_the_middle_leaves_no_body_that_could_be_taken_for
             rest = list(stream)
         assert httpx2.get(f"{service.address}/healthz").status_code == 200
     assert bytes_of(first + rest) == bytes_of(open_stream(what.lock, what.store))
+
+
+@pytest.mark.parametrize(
+    ("harm", "code"), [("cut short", b"file-size"), ("overwritten", b"store-changed")], ids=["cut short", "overwritten"]
+)
+def test_a_store_that_is_written_to_in_place_is_not_streamed_and_the_service_goes_on(
+    tmp_path: Path, harm: str, code: bytes
+):
+    what = made_in(tmp_path, CODE_THEN_WEB, 30)
+    web = next(path for path in what.store.path.rglob("*.arrow") if "web" in str(path))
+    with ServiceProcess(what) as service:
+        assert httpx2.get(f"{service.url}/batches?steps=30").status_code == 200  # all files are open
+        if harm == "cut short":
+            os.truncate(web, 5000)
+        else:
+            with web.open("r+b") as file:
+                file.write(bytes(web.stat().st_size))
+        body = urllib.request.urlopen(f"{service.url}/batches?steps=30", timeout=30)
+        reader = pa.ipc.open_stream(body)
+        said: dict[bytes, bytes] = {}
+        while b"mixture.end" not in said:
+            said = dict(reader.read_next_batch_with_custom_metadata()[1] or {})
+        assert said == {b"mixture.end": b"failed", b"mixture.next_step": b"20", b"mixture.code": code}
+        assert httpx2.get(f"{service.address}/healthz").status_code == 200
