@@ -36,6 +36,24 @@ WITH_ROUTES = (401, 403, 404, 406, 422, 503)
 WITH_BODIES = (400, 413, 415)
 
 
+HEADERS: dict[str, Any] = {
+    "ETag": {
+        "description": "Of this answer: sent back as If-None-Match, it is answered 304 while nothing has changed.",
+        "required": True,
+        "schema": {"type": "string", "examples": ['"0f3a9c2b7d5e4f600f3a9c2b7d5e4f60"']},
+    },
+    "Cache-Control": {
+        "description": "How long the answer holds: for good below `name@sha256:…`.",
+        "required": True,
+        "schema": {"type": "string", "examples": ["public, max-age=31536000, immutable"]},
+    },
+    "Link": {
+        "description": "To the next page; none on the last.",
+        "schema": {"type": "string", "examples": ['</v1/mixtures?limit=100&cursor=ImRlbW8i>; rel="next"']},
+    },
+}
+
+
 def describe(app: FastAPI) -> dict[str, Any]:
     """The description of an application, made once."""
     if app.openapi_schema is None:
@@ -64,6 +82,7 @@ def _describe(app: FastAPI) -> dict[str, Any]:
     for path, methods in made["paths"].items():
         for method, operation in methods.items():
             _complete(operation, is_data=path.startswith("/v1/"))
+            _say_headers(operation)
             if is_open and method == "get" and "security" in operation:
                 operation["security"] = [{}, *operation["security"]]  # a token may be sent, and must then be known
     made["components"]["schemas"] = dict(sorted(schemas.items()))
@@ -71,6 +90,7 @@ def _describe(app: FastAPI) -> dict[str, Any]:
     made["components"]["responses"] = {
         str(status): said | {"headers": {CODE_HEADER: header}} for status, said in documented(*CODES).items()
     }
+    made["components"]["headers"] = HEADERS
     return made
 
 
@@ -84,3 +104,17 @@ def _complete(operation: dict[str, Any], *, is_data: bool) -> None:
     for status in problems | set(map(str, statuses)):
         responses[status] = {"$ref": f"#/components/responses/{status}"}
     operation["responses"] = dict(sorted(responses.items()))
+
+
+def _say_headers(operation: dict[str, Any]) -> None:
+    """Say which headers of its own an answer has: those of lists that have pages, and of what has an entity tag."""
+    responses: dict[str, Any] = operation["responses"]
+    is_paged = any(one["name"] == "cursor" for one in operation.get("parameters", ()))
+    is_tagged = "304" in responses
+    names = [*(["ETag", "Cache-Control"] if is_tagged else []), *(["Link"] if is_paged else [])]
+    for status in ("200", "304"):
+        if names and status in responses:
+            said = {
+                name: {"$ref": f"#/components/headers/{name}"} for name in names if (name, status) != ("Link", "304")
+            }
+            responses[status]["headers"] = said

@@ -21,9 +21,9 @@ from pydantic_core import to_json
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from api.accept import not_acceptable, required
 from api.caching import Freshness, Lifetime, not_modified, tag_of
 from api.lists import link, next_url
-from api.problems import Problem
 
 
 class Format(Enum):
@@ -67,60 +67,39 @@ class Suffixes:
         await self.app(scope, receive, send)
 
 
-def _accepted(header: str) -> list[tuple[float, str]]:
-    """The media ranges of an Accept header with their weights, best first, in the order written."""
-    found = []
-    for part in header.split(","):
-        media, *parameters = (piece.strip().lower() for piece in part.split(";"))
-        weight = next((text[2:] for text in parameters if text.startswith("q=")), "1")
-        try:
-            found.append((min(max(float(weight), 0.0), 1.0), media))
-        except ValueError:
-            found.append((0.0, media))
-    return sorted(found, key=lambda one: -one[0])
-
-
-def asked_format(request: Request, offered: tuple[Format, ...] = tuple(Format)) -> Format:
-    """The best of the offered formats that the request takes; JSON where all are the same to it.
+def asked_format(request: Request) -> Format:
+    """The best of the formats that the request takes; JSON where all are the same to it.
 
     Raises Problem 406 `not-acceptable` where it takes none.
     """
     form: Format | None = request.scope.get("state", {}).get("format")
-    if form is not None:
-        if form in offered:
-            return form
-        raise _not_acceptable(f"there is no {form.suffix} of this", offered)
-    header = request.headers.get("accept") or "*/*"
-    ranges = _accepted(header)
-    refused = {media for weight, media in ranges if weight == 0}
-    for weight, media in ranges:
-        if weight == 0:
-            continue
-        for one in offered:
-            if one.value in refused:
-                continue
-            if media in (one.value, "*/*", f"{one.value.split('/')[0]}/*"):
-                return one
-    raise _not_acceptable(f"nothing here is of the kind {header!r}", offered)
+    return form or Format(required(request.headers.get("accept"), [one.value for one in Format]))
 
 
-def _not_acceptable(detail: str, offered: tuple[Format, ...]) -> Problem:
-    hint = "Accept: " + ", ".join(form.value for form in offered)
-    return Problem(406, detail, hint=hint, facts={"offered": [form.value for form in offered]})
+def only(kind: str) -> Any:  # noqa: ANN401 what Depends gives
+    """For `dependencies=[only("application/yaml")]` of routes that answer in one kind only, and have no endings.
+
+    Raises Problem 406 `not-acceptable`.
+    """
+
+    async def check(request: Request) -> None:
+        form: Format | None = request.scope.get("state", {}).get("format")
+        if form is not None and form.value != kind:
+            raise not_acceptable(f"there is no {form.suffix} of this", [kind])
+        if form is None:
+            required(request.headers.get("accept"), [kind])
+
+    return Depends(check)
 
 
 async def _table_format(request: Request) -> Format:
     return asked_format(request)
 
 
-async def _json_only(request: Request) -> Format:
-    return asked_format(request, (Format.JSON,))
-
-
 TableFormat = Annotated[Format, Depends(_table_format)]
 """The format that a data route answers in."""
 
-JsonOnly = Depends(_json_only)
+JsonOnly = only(Format.JSON.value)
 """For `dependencies=[JsonOnly]` of routes that answer in JSON only."""
 
 
@@ -266,6 +245,10 @@ def table_bytes(form: Format, table: pa.Table) -> bytes:
     return _WRITERS[form](table)
 
 
+NOT_MODIFIED: dict[int | str, dict[str, Any]] = {304: {"description": "The client has this answer already."}}
+"""For `responses=` of a route whose answer has an entity tag; the description then says so of its headers."""
+
+
 def table_responses(model: type[BaseModel], example: str) -> dict[int | str, dict[str, Any]]:
     """What a data route says of its answers in OpenAPI: the model of its JSON, and the other formats.
 
@@ -282,5 +265,5 @@ def table_responses(model: type[BaseModel], example: str) -> dict[int | str, dic
                 Format.ARROW.value: binary,
             },
         },
-        304: {"description": "The client has this answer already."},
+        **NOT_MODIFIED,
     }

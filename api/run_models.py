@@ -10,7 +10,7 @@ from pydantic.config import JsonDict
 
 from api.bodies import RequestBody, VisibleText
 from api.lists import LARGEST_NUMBER
-from api.routes.mixtures import DIGEST
+from api.plan_models import DIGEST
 from mixture.names import DIGEST_MARK
 
 RUN = "3f9c0a6be2d14c58"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from api import problems
 from api.batches import BatchesResponse, Frames, open_steps
-from api.formats import Format, asked_format
+from api.formats import Format, only
 from api.security import Reads
 from api.services import AppServices, AskedMixture
 from mixture.client.wire import MOST_STEPS
@@ -34,12 +34,12 @@ STREAMED: dict[int | str, dict[str, Any]] = {
 }
 
 
-async def _arrow_only(request: Request) -> Format:
-    return asked_format(request, (Format.ARROW,))
-
-
 @router.get(
-    "/{ref}/batches", dependencies=[Depends(_arrow_only)], response_class=Response, responses=STREAMED, name="stream"
+    "/{ref}/batches",
+    dependencies=[only(Format.ARROW.value)],
+    response_class=Response,
+    responses=STREAMED,
+    name="stream",
 )
 def stream(
     asked: AskedMixture,

@@ -13,12 +13,13 @@ from starlette.responses import Response
 
 from api import problems
 from api.catalog_sums import SUMS, sums_by
-from api.formats import JsonOnly, TableFormat, TablePart, json_answer, table_answer, table_responses
+from api.formats import NOT_MODIFIED, JsonOnly, TableFormat, TablePart, json_answer, table_answer, table_responses
 from api.library import LoadedMixture
 from api.lists import Page, PageAsked, PageQuery, encode_cursor, name_after, page_answer, page_of, page_query
+from api.plan_models import DIGEST
 from api.problems import Problem
 from api.repository import MixtureRecord
-from api.routes.mixtures import DIGEST, head
+from api.routes.mixtures import head
 from api.security import Reads
 from api.services import AppServices, AskedMixture, Services
 from mixture.catalog import Catalog
@@ -115,7 +116,9 @@ def _head(one: LoadedMixture | MixtureRecord, services: Services) -> CatalogHead
     )
 
 
-@router.get("/{ref}", dependencies=[JsonOnly], response_model=CatalogShown, responses=problems.documented(404))
+@router.get(
+    "/{ref}", dependencies=[JsonOnly], response_model=CatalogShown, responses=NOT_MODIFIED | problems.documented(404)
+)
 def show(asked: AskedMixture, services: AppServices, request: Request) -> Response:
     """The catalog of a mixture: its size, and the columns that `where` and `by` may name."""
     mixture, catalog = asked.mixture, asked.mixture.catalog

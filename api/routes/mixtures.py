@@ -11,16 +11,16 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from api import problems
-from api.formats import Format, JsonOnly, json_answer, text_answer
+from api.formats import NOT_MODIFIED, Format, JsonOnly, json_answer, only, text_answer
 from api.library import LoadedMixture, Source
 from api.lists import Page, PageQuery, name_after, number_after, page_answer, page_of
+from api.plan_models import DIGEST, FindingShown, LockShown, PlanShown
 from api.repository import MixtureRecord, write_digest
 from api.security import Reads
 from api.services import AppServices, AskedMixture
 from mixture.names import DIGEST_MARK
 
 router = APIRouter(prefix="/v1/mixtures", tags=["mixtures"], dependencies=[Reads])
-DIGEST = "92ff73e9bd79d8ba682ce4a3046bf6bfbb77f9c29b712a950ae97c6891fdf534"
 SPEC_MEDIA_TYPE = "application/yaml"
 
 
@@ -62,10 +62,7 @@ class Mixture(MixtureHead):
     spec: str = Field(examples=["5cc6e87f32d56f1a" * 4], description="Digest of what the spec says.")
     catalog: str = Field(examples=["ca06a7e0f3e7a79f" * 4], description="Digest of what the catalog says.")
     phases: list[PhaseHead]
-    findings: list[dict[str, Any]] = Field(
-        examples=[[{"code": "longest-context", "level": "note", "accepted": False, "message": "…"}]],
-        description="As `mixture plan --json` prints them.",
-    )
+    findings: list[FindingShown] = Field(description="As `mixture plan --json` prints them.")
     links: dict[str, str] = Field(examples=[{"plan": f"/v1/mixtures/demo{DIGEST_MARK}{DIGEST}/plan"}])
 
 
@@ -165,7 +162,9 @@ def list_all(services: AppServices, page: PageQuery, request: Request, response:
     return page_answer(made, response)
 
 
-@router.get("/{ref}", dependencies=[JsonOnly], response_model=Mixture, responses=problems.documented(404))
+@router.get(
+    "/{ref}", dependencies=[JsonOnly], response_model=Mixture, responses=NOT_MODIFIED | problems.documented(404)
+)
 def show(asked: AskedMixture, request: Request) -> Response:
     """A mixture: its size, phases and findings. Its entity tag is the digest that moving the name takes (If-Match)."""
     mixture = asked.mixture
@@ -178,14 +177,18 @@ def show(asked: AskedMixture, request: Request) -> Response:
     )
 
 
-@router.get("/{ref}/plan", dependencies=[JsonOnly], response_model=dict[str, Any], responses=problems.documented(404))
+@router.get(
+    "/{ref}/plan", dependencies=[JsonOnly], response_model=PlanShown, responses=NOT_MODIFIED | problems.documented(404)
+)
 def plan(asked: AskedMixture, request: Request) -> Response:
     """The plan, as `mixture plan --json` prints it: phases, domains, tokens, epochs, findings."""
     mixture = asked.mixture
     return json_answer(request, of=mixture.digest, lifetime=asked.lifetime, make=lambda: mixture.plan_json)
 
 
-@router.get("/{ref}/lock", dependencies=[JsonOnly], response_model=dict[str, Any], responses=problems.documented(404))
+@router.get(
+    "/{ref}/lock", dependencies=[JsonOnly], response_model=LockShown, responses=NOT_MODIFIED | problems.documented(404)
+)
 def lock(asked: AskedMixture, request: Request) -> Response:
     """The lock file as it is: save it, and `mixture positions` and a local stream read the same run."""
     mixture = asked.mixture
@@ -194,7 +197,12 @@ def lock(asked: AskedMixture, request: Request) -> Response:
     )
 
 
-@router.get("/{ref}/spec", response_class=Response, responses={**SHOWN, **problems.documented(404)})
+@router.get(
+    "/{ref}/spec",
+    dependencies=[only(SPEC_MEDIA_TYPE)],
+    response_class=Response,
+    responses=SHOWN | NOT_MODIFIED | problems.documented(404),
+)
 def spec(asked: AskedMixture, request: Request) -> Response:
     """The spec file as it was written."""
     mixture = asked.mixture

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 import anyio.to_thread
 from fastapi import APIRouter, Depends, Header, Query, Request
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from api import problems
+from api.formats import only
 from api.limits import client_of
 from api.lists import LARGEST_NUMBER
 from api.routes.runs import RunId, progress_shown
@@ -21,6 +22,25 @@ from api.services import AppServices
 router = APIRouter(prefix=runs.prefix, tags=["runs"])
 ENTRIES = 200
 RETRY_MILLISECONDS = 2000
+EVENTS = "text/event-stream"
+STREAMED: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The log, as it grows: the data of an event `progress` is a report.",
+        "content": {
+            EVENTS: {
+                "itemSchema": {
+                    "properties": {
+                        "event": {"enum": ["progress", "end"]},
+                        "data": {
+                            "contentMediaType": "application/json",
+                            "contentSchema": {"$ref": "#/components/schemas/Progress"},
+                        },
+                    }
+                }
+            }
+        },
+    }
+}
 
 
 def known_run(run_id: RunId, services: AppServices) -> str:
@@ -36,9 +56,9 @@ async def stream_place(request: Request, services: AppServices) -> AsyncIterator
 
 @router.get(
     "/{run_id}/events",
-    dependencies=[Reads, Depends(stream_place)],
+    dependencies=[Reads, only(EVENTS), Depends(stream_place)],
     response_class=EventSourceResponse,
-    responses=problems.documented(404, 429, 503),
+    responses={**STREAMED, **problems.documented(404, 429, 503)},
 )
 async def events(
     run_id: Annotated[str, Depends(known_run)],

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, RootModel
 from starlette.responses import Response
 
 from api import problems
-from api.formats import JsonOnly, TableFormat, json_answer, table_responses
+from api.formats import NOT_MODIFIED, JsonOnly, TableFormat, json_answer, table_responses
 from api.lists import Page, PageAsked, encode_cursor, link, next_url, number_after, page_query
 from api.long_lists import Listed, chunked_answer
 from api.positions import CHUNK_ROWS, SCHEMA, batches_at, range_batches
@@ -142,7 +142,10 @@ def _check_range(schedule: Schedule, first: int, rows: int, *, most: int) -> Non
 
 
 @router.get(
-    "/{ref}/counts", dependencies=[JsonOnly], response_model=Page[CountsRow], responses=problems.documented(404)
+    "/{ref}/counts",
+    dependencies=[JsonOnly],
+    response_model=Page[CountsRow],
+    responses=NOT_MODIFIED | problems.documented(404),
 )
 def counts(asked: AskedMixture, request: Request, steps: Steps) -> Response:
     """How many sequences each domain has given before steps, of any length: one object a step, in the order asked."""
@@ -155,7 +158,9 @@ def counts(asked: AskedMixture, request: Request, steps: Steps) -> Response:
     return json_answer(request, of=asked.mixture.digest, lifetime=asked.lifetime, make=make)
 
 
-@router.get("/{ref}/find", dependencies=[JsonOnly], response_model=Found, responses=problems.documented(404))
+@router.get(
+    "/{ref}/find", dependencies=[JsonOnly], response_model=Found, responses=NOT_MODIFIED | problems.documented(404)
+)
 def find(
     asked: AskedMixture,
     request: Request,
@@ -188,7 +193,10 @@ HandoffsQuery = Annotated[PageAsked, Depends(page_query(limit=100, most=200))]
 
 
 @router.get(
-    "/{ref}/handoffs", dependencies=[JsonOnly], response_model=Page[HandoffRow], responses=problems.documented(404)
+    "/{ref}/handoffs",
+    dependencies=[JsonOnly],
+    response_model=Page[HandoffRow],
+    responses=NOT_MODIFIED | problems.documented(404),
 )
 def handoffs(asked: AskedMixture, page: HandoffsQuery, request: Request) -> Response:
     """The tokens that domains leave unread where segments begin, in order of steps."""
@@ -212,7 +220,10 @@ def handoffs(asked: AskedMixture, page: HandoffsQuery, request: Request) -> Resp
 
 
 @router.get(
-    "/{ref}/history", dependencies=[JsonOnly], response_model=Page[HistoryRow], responses=problems.documented(404)
+    "/{ref}/history",
+    dependencies=[JsonOnly],
+    response_model=Page[HistoryRow],
+    responses=NOT_MODIFIED | problems.documented(404),
 )
 def history(asked: AskedMixture, request: Request, steps: Steps) -> Response:
     """The digests of all that decides what is read before steps, in the order asked."""

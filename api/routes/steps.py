@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from api import problems
 from api.caching import Lifetime
-from api.formats import JsonOnly, json_answer
+from api.formats import NOT_MODIFIED, JsonOnly, json_answer
 from api.lists import Page, PageAsked, encode_cursor, link, next_url, number_after, page_query
 from api.long_lists import Listed
 from api.positions import slots_batch
@@ -73,7 +73,10 @@ class SequenceRow(PositionRow):
 
 
 @router.get(
-    "/{ref}/steps/{step}", dependencies=[JsonOnly], response_model=StepShown, responses=problems.documented(404)
+    "/{ref}/steps/{step}",
+    dependencies=[JsonOnly],
+    response_model=StepShown,
+    responses=NOT_MODIFIED | problems.documented(404),
 )
 def show(asked: AskedMixture, step: StepNumber, request: Request) -> Response:
     """One step: its size, and what it reads of each domain."""
@@ -108,7 +111,7 @@ def show(asked: AskedMixture, step: StepNumber, request: Request) -> Response:
     "/{ref}/steps/{step}/sequences",
     dependencies=[JsonOnly],
     response_model=Page[SequenceRow],
-    responses=problems.documented(404, 409),
+    responses=NOT_MODIFIED | problems.documented(404, 409),
 )
 def sequences(asked: AskedMixture, step: StepNumber, page: SlotsQuery, request: Request) -> Response:
     """The step's sequences in order of slots, each with the documents that it reads from where the service has a store.
