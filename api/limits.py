@@ -5,22 +5,32 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 
+import anyio
 from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.metrics import Metrics
 from api.problems import Problem, answer
+from api.repository import Scope as TokenScope
 from api.settings import Settings
 
 MOST_CLIENTS = 10_000
 LONGEST_LENGTH = 18
 JSON_BODY = "application/json"
+PLANS_AT_ONCE = 2
+"""Plans that one copy makes at a time: each may hold a large table in memory."""
+REPORTS_AT_ONCE = 8
+"""Of the 40 threads that requests have."""
+MOST_PLANS_WAITING = 16
+MOST_REPORTS_WAITING = 2000
+"""A request that waits holds its body: of a plan some 16 MB, of a report some kilobytes."""
+WRITE_WAIT_SECONDS = 20.0
 UNLIMITED = ("/healthz", "/readyz", "/metrics")
 
 
@@ -88,6 +98,42 @@ class StreamPlaces:
                 self._open[client] -= 1
                 if not self._open[client]:
                     del self._open[client]
+
+
+class WritePlaces:
+    """Requests that write, a few at a time. The others wait without a thread, so that reading goes on beside them
+    however long a plan takes, and however long the database is written to by another process."""
+
+    def __init__(self, at_once: int, *, most_waiting: int, seconds: float) -> None:
+        self._limiter = anyio.CapacityLimiter(at_once)
+        self._most_waiting = most_waiting
+        self._seconds = seconds
+
+    @asynccontextmanager
+    async def place(self) -> AsyncIterator[None]:
+        """A place while the block runs. Raises Problem 503 `busy` where there is none in time, or too many wait."""
+        if self._limiter.available_tokens <= 0 and self._limiter.statistics().tasks_waiting >= self._most_waiting:
+            raise self._busy()
+        try:
+            with anyio.fail_after(self._seconds):
+                await self._limiter.acquire()
+        except TimeoutError:
+            raise self._busy() from None
+        try:
+            yield
+        finally:
+            self._limiter.release()
+
+    def _busy(self) -> Problem:
+        return Problem(503, "too many requests wait to write", code="busy", headers={"Retry-After": "5"})
+
+
+def write_places() -> Mapping[TokenScope, WritePlaces]:
+    """The places of one copy, for each scope that lets a request write."""
+    return {
+        TokenScope.PUBLISH: WritePlaces(PLANS_AT_ONCE, most_waiting=MOST_PLANS_WAITING, seconds=WRITE_WAIT_SECONDS),
+        TokenScope.RUN: WritePlaces(REPORTS_AT_ONCE, most_waiting=MOST_REPORTS_WAITING, seconds=WRITE_WAIT_SECONDS),
+    }
 
 
 def client_of(scope: Scope) -> str:

@@ -51,6 +51,7 @@ CODES: Mapping[int, str] = {
 """The code of a status where nothing more special is known."""
 
 STATUS_OF_CODE: Mapping[str, int] = {
+    "busy": 503,
     "content-differs": 409,
     "data-dir-unusable": 503,
     "database-newer": 503,
@@ -158,6 +159,7 @@ def problem_of(error: MixtureError, *, status: int | None = None) -> Problem:
         hint=error.hint,
         errors=[_single(one) for one in singles or ([error] if error.place else [])],
         facts=_plain(error.facts),
+        headers={"Retry-After": "5"} if error.code == "busy" else None,
     )
 
 

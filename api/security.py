@@ -96,19 +96,25 @@ Runner = Annotated[Caller, Security(writer, scopes=[Scope.RUN.value])]
 
 
 class TokenFirst(APIRoute):
-    """A route whose scopes are asked for before its body is read: FastAPI reads bodies before it asks dependencies."""
+    """A route whose scopes are asked for before its body is read: FastAPI reads bodies before it asks dependencies.
+
+    What it writes is written when there is a place among the requests that write with its scope.
+    """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The handler of a request, behind the question who sends it. Raises what `writer` does."""
+        """The handler of a request, behind the question who sends it. Raises what `writer` and a place do."""
         handle = super().get_route_handler()
         scopes = SecurityScopes(list(_scopes(self.dependant)))
         if self.body_field is None or not scopes.scopes:
             return handle
 
         async def asked_first(request: Request) -> Response:
-            caller = await _caller(request, await services_of(request), await BEARER(request))
+            services = await services_of(request)
+            caller = await _caller(request, services, await BEARER(request))
             await writer(scopes, caller)
-            return await handle(request)
+            await request.body()  # kept by the request: a slow one must not hold a place
+            async with services.write_places[Scope(scopes.scopes[0])].place():
+                return await handle(request)
 
         return asked_first
 

@@ -21,7 +21,7 @@ from fastapi import Depends, Request
 from api.builtin import BuiltinMixtures
 from api.caching import Lifetime
 from api.library import Kept, LoadedMixture
-from api.limits import RateLimit, StreamPlaces
+from api.limits import RateLimit, StreamPlaces, write_places
 from api.log_watch import LogWatch
 from api.metrics import Metrics
 from api.problems import Problem, problem_of
@@ -52,6 +52,7 @@ class Services:
         self.metrics = Metrics()
         self.streams = StreamPlaces(settings, self.metrics)
         self.rate = RateLimit(settings.rate_per_second, settings.rate_burst)
+        self.write_places = write_places()
         self.stopping = asyncio.Event()
         self.log_watch = LogWatch(self._last_seqs, self.stopping)
         self.stores = Stores(settings.store_dirs)

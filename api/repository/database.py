@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url
@@ -20,6 +20,8 @@ from api.repository.models import Base
 
 BUSY_SECONDS = 30
 """How long a transaction waits for another's: in SQLite for the file, in PostgreSQL for a row."""
+TURN_SECONDS = 10.0
+"""How long a thread waits for the others of its process that write to SQLite."""
 _WRITE = {"mixture_write": True}
 
 
@@ -100,7 +102,7 @@ class Database:
         self.engine = engine
         self._writing = engine.execution_options(**_WRITE)
         # SQLite has one writer. Threads of one process take turns here, which is fair; only processes meet at the file.
-        self._turn = threading.Lock() if engine.dialect.name == "sqlite" else nullcontext()
+        self._turn = threading.Lock() if engine.dialect.name == "sqlite" else None
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
@@ -110,9 +112,29 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[Session]:
-        """A transaction that writes: all of it or, where the block raises, nothing. Raises `database-unreachable`."""
-        with reached(), self._turn, Session(self._writing, expire_on_commit=False) as session, session.begin():
+        """A transaction that writes: all of it or, where the block raises, nothing.
+
+        Raises `database-unreachable`, and `busy` where others of this process did not end in time.
+        """
+        with (
+            reached(),
+            self._taken_turn(),
+            Session(self._writing, expire_on_commit=False) as session,
+            session.begin(),
+        ):
             yield session
+
+    @contextmanager
+    def _taken_turn(self) -> Iterator[None]:
+        if self._turn is None:
+            yield
+            return
+        if not self._turn.acquire(timeout=TURN_SECONDS):
+            raise RepositoryError("too many wait to write to the database", code="busy", hint="try again")
+        try:
+            yield
+        finally:
+            self._turn.release()
 
     def close(self) -> None:
         """Close all connections."""
