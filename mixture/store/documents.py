@@ -114,6 +114,12 @@ class Documents:
         first, last = self._overlap(start, num_tokens)
         return self._rows(int(first[0]), int(last[0])).drop_columns(["domain"])
 
+    def numbered(self, domain: int, first: int, count: int) -> pa.Table:
+        """A domain's documents from number `first` on, in order of place: at most `count`, fewer at its end."""
+        before, end = self._first_documents[domain : domain + 2].tolist()
+        start = min(before + first, end)
+        return self._rows(start, min(start + count, end)).drop_columns(["domain"])
+
     def by_id(self, identity: str) -> pa.Table:
         """All rows of documents.parquet with this id, in order of place."""
         with self._table(DOCUMENTS_BY_ID) as source:

@@ -121,6 +121,13 @@ class Store:
         self._all.range(number, first_token, num_tokens)
         return self._documents.table(number, first_token, num_tokens)
 
+    def documents_from(self, name: str, first: int, count: int) -> pa.Table:
+        """The documents of a domain from number `first` on (from 0, in order of place), with the columns of `documents`.
+
+        At most `count`, fewer at its end. Storage is in a keyed random order, so the first ones are a fair sample.
+        """
+        return self._documents.numbered(self._find(name), first, count)
+
     def document(self, identity: str) -> pa.Table:
         """Every document with this id, in order of place: domain, and the columns of `documents`. None: no rows."""
         return self._documents.by_id(identity)

@@ -38,6 +38,16 @@ def test_an_id_leads_to_all_places_of_its_documents(make_store: MakeStore):
     assert store.document("7").num_rows == 0
 
 
+def test_the_documents_of_a_domain_are_found_by_their_number(make_store: MakeStore):
+    store = make_store(a=["first"], web=["aa", "bbbb", "c"], z=["last"])
+    all_of_it = store.documents("web", 0, store.domains["web"].tokens)
+    assert store.documents_from("web", 0, 9).equals(all_of_it)
+    assert store.documents_from("web", 1, 1).equals(all_of_it.slice(1, 1))
+    assert store.documents_from("web", 3, 2).num_rows == 0
+    with pytest.raises(StoreError, match="wed"):
+        store.documents_from("wed", 0, 1)
+
+
 def test_many_documents_are_found_by_id_over_row_groups(make_store: MakeStore):
     store = make_store(web=[f"text {i}" for i in range(70_000)])
     for number in (0, 9, 65_535, 69_999):
