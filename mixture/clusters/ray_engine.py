@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
@@ -10,6 +11,7 @@ from mixture.errors import ClusterError, MixtureError
 
 R = TypeVar("R")
 
+_SECONDS = 10  # to wait for an answer: Ray itself asks for minutes
 _WAITING = 4  # tasks handed over for each processor: Ray keeps them, and starts the next as one ends
 
 
@@ -44,15 +46,13 @@ class Ray:
                 self._ray.shutdown()
 
     def _start(self) -> None:
+        if self._address:
+            _knock(self._address)
         local: dict[str, Any] = {} if self._address else {"num_cpus": self._processes, "include_dashboard": False}
         try:
             self._ray.init(address=self._address or "local", log_to_driver=False, logging_level="error", **local)
         except (OSError, RuntimeError, ValueError) as error:
-            raise ClusterError(
-                f"no Ray cluster answers at {self._address or 'this machine'}: {error}",
-                code="ray-unreachable",
-                hint="`ray start --head` starts one; without --ray-address it is started and ended here",
-            ) from error
+            raise _unreachable(self._address or "this machine", error) from error
 
     def _results(self, tasks: list[Task[R]]) -> Iterator[R]:
         remote = self._ray.remote(num_cpus=1, max_retries=3)(run_task)
@@ -74,3 +74,22 @@ class Ray:
             raise
         except (exceptions.WorkerCrashedError, exceptions.OutOfMemoryError) as error:
             raise process_died() from error
+
+
+def _knock(address: str) -> None:
+    """Refuse an address HOST:PORT at which nothing answers."""
+    host, _, port = address.rpartition("://")[2].rpartition(":")
+    if not host or not port.isdigit():
+        return  # a name of Ray's own, such as `auto`
+    try:
+        socket.create_connection((host, int(port)), timeout=_SECONDS).close()
+    except (OSError, OverflowError) as error:
+        raise _unreachable(address, error) from error
+
+
+def _unreachable(address: str, error: Exception) -> ClusterError:
+    return ClusterError(
+        f"no Ray cluster answers at {address}: {error}",
+        code="ray-unreachable",
+        hint="`ray start --head` starts one; without --ray-address it is started and ended here",
+    )

@@ -15,7 +15,7 @@ from mixture.clusters.engine import Engine, Processes, Task, one_thread
 from mixture.clusters.model import Model, fit, read_model
 from mixture.clusters.options import ClusterOptions, Labels, find_labels
 from mixture.clusters.partitions import Partition, partitions
-from mixture.clusters.report import add_up, make_overview, sources_text
+from mixture.clusters.report import add_up, domain_names, make_overview, sources_text
 from mixture.clusters.survey import SurveyTask
 from mixture.clusters.workplace import Workplace, workplace
 from mixture.clusters.write import WriteTask
@@ -47,7 +47,7 @@ class ClusterProgress:
 
 @dataclass(frozen=True, slots=True)
 class ClusterReport:
-    """What was made: the folder, its overview, and the documents of each domain, by (cluster, quality)."""
+    """What was made: the folder, its overview, and the documents of each domain, by (cluster, quality), in order."""
 
     path: Path
     overview: Overview
@@ -88,7 +88,7 @@ def cluster(
         with whole_file(out / SOURCES) as beside:
             beside.write_text(text, encoding="utf-8", newline="\n")
         write_overview(overview, out / OVERVIEW)
-    domains = {key: cell["documents"] for key, cell in totals.cells.items()}
+    domains = {key: totals.cells[key]["documents"] for key in domain_names(totals, model)}
     return ClusterReport(out, overview, domains, dict(totals.dropped))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
 
 from mixture.clusters.words import CODE_WORDS, is_wide
 
@@ -51,7 +52,7 @@ def _tells(term: str) -> bool:
 
 
 def usual_forms(forms: Mapping[str, int], phrases: Mapping[str, Mapping[str, int]]) -> dict[str, str]:
-    """How words are written that have capitals inside: `sql` as `SQL`, where most documents with it do so.
+    """How words are written that have capitals inside: `sql` as `SQL`, where a third of its documents do so.
 
     forms: in how many documents a form stands
     """
@@ -60,7 +61,7 @@ def usual_forms(forms: Mapping[str, int], phrases: Mapping[str, Mapping[str, int
         whole.update(counted)
     made = {}
     for form in sorted(forms, key=lambda form: (forms[form], form)):  # the most frequent form of a word comes last
-        if 2 * forms[form] > whole[form.lower()] > 0:
+        if 3 * forms[form] > whole[form.lower()] > 0:
             made[form.lower()] = form
     return made
 
@@ -92,9 +93,9 @@ def titles(
 def _proposals(terms: Sequence[str], forms: Mapping[str, str]) -> Iterable[str]:
     """Titles of three to five words, the best first: two or three phrases, the later ones changed first."""
     apart = _apart(terms, TERMS)
-    for shift in range(max(1, len(apart) - 1)):
-        chosen = apart[:1]
-        for term in apart[1 + shift :]:
+    for first, last in combinations(range(len(apart) + 1), 2):
+        chosen = apart[first : first + 1]
+        for term in apart[last:]:
             if sum(len(part.split()) for part in [*chosen, term]) > _CONTENT_WORDS:
                 continue
             chosen.append(term)
@@ -118,7 +119,7 @@ def _apart(terms: Sequence[str], most: int) -> list[str]:
     made: list[str] = []
     for term in terms:
         stems = {_stem(word) for word in term.split()}
-        if not stems & seen and len(made) < most:
+        if not stems & seen and len(stems) == len(term.split()) and len(made) < most:
             seen |= stems
             made.append(term)
     return made

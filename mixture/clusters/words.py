@@ -12,6 +12,7 @@ _SPANS = 4
 # Scripts without spaces between words: each character stands for itself.
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W\d_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2,}")
 _CAPITALS_INSIDE = re.compile(r"\b[A-Za-z][a-z]*[A-Z][A-Za-z]*\b")
+_LONGEST_ACRONYM = 5
 _LONGEST_WORD = 32  # what is longer is encoded data, not a word
 
 STOP_WORDS = frozenset(
@@ -67,8 +68,8 @@ def is_wide(word: str) -> bool:
 
 
 def written_forms(text: str) -> set[str]:
-    """The words that have a capital inside, such as `SQL` and `PostgreSQL`."""
-    return set(_CAPITALS_INSIDE.findall(text))
+    """The words that have a capital inside, such as `SQL` and `PostgreSQL`; not LICENCES that shout."""
+    return {form for form in _CAPITALS_INSIDE.findall(text) if len(form) <= _LONGEST_ACRONYM or not form.isupper()}
 
 
 def content_words(counted: Mapping[str, int]) -> dict[str, int]:
