@@ -10,7 +10,8 @@ MixtureError
 ├── StoreError       a token store is incomplete, damaged, or not the one that a lock names
 ├── IngestError      sources can not be made into a store
 ├── ClusterError     sources can not be put into clusters, or not with these options
-└── StreamError      a stream can not be opened, or can not go on from a saved state
+├── StreamError      a stream can not be opened, or can not go on from a saved state
+└── ServiceError     a service refuses what is asked of it, or can not be reached
 """
 
 from __future__ import annotations
@@ -107,6 +108,15 @@ class ClusterError(MixtureError):
 
 class StreamError(MixtureError):
     """A stream can not be opened, or can not go on from a saved state."""
+
+
+class ServiceError(MixtureError):
+    """A service refuses what is asked of it, or can not be reached.
+
+    errors: the single faults that it found in a file, each in its place
+    """
+
+    errors: tuple[MixtureError, ...] = ()
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:

@@ -77,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         app(spread(sys.argv[1:] if arguments is None else arguments))
     except MixtureError as error:
-        for single in getattr(error, "errors", (error,)):
+        for single in getattr(error, "errors", ()) or (error,):
             print(f"error[{single.code}]: {single}", file=sys.stderr)
         sys.exit(1)
     except BrokenPipeError:

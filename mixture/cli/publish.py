@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import base64
+import string
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
+from urllib.parse import quote
 
 import typer
 
 from mixture.cli.output import AsJson, print_json
 from mixture.cli.plan import SpecFile
-from mixture.cli.remote import Service, ServiceError, To, Token, in_path
-from mixture.errors import MixtureError, Place
+from mixture.cli.remote import Scope, To, Token, service_at, tokens_explained
+from mixture.errors import MixtureError, Place, ServiceError
 
 if TYPE_CHECKING:
     from mixture.spec import Spec
 
 STORES_TABLE = "domains.parquet"
+DIGEST_DIGITS = 64
 TEXT_ENDINGS = (".csv", ".json", ".jsonl", ".ndjson")
 
 
@@ -44,9 +48,13 @@ def publish(
     as_json: AsJson = False,
 ) -> None:
     """Publish a spec with its tables. The service plans and locks it itself; doing it again changes nothing."""
+    from mixture.plan import finding_json, make_plan
     from mixture.spec import load_spec
 
+    digest = _digest(replaces)
     loaded = load_spec(spec)
+    planned = make_plan(loaded)
+    planned.require()
     beside = spec.with_suffix(".lock.json")
     if lock is None and beside.is_file():
         lock = beside
@@ -55,17 +63,33 @@ def publish(
         "tables": _tables(loaded),
         "lock": None if lock is None else _text(lock),
     }
-    digest = None if replaces is None else f"sha256:{replaces.removeprefix('sha256:')}"
-    headers = {} if digest is None else {"If-Match": f'"{digest}"'}
+    service = service_at(to, token)
     try:
-        done = Service(to, token).ask("PUT", f"/v1/mixtures/{in_path(name)}", body, headers)
+        with tokens_explained(Scope.PUBLISH):
+            headers = {} if digest is None else {"If-Match": f'"{digest}"'}
+            done = service.ask("PUT", f"/v1/mixtures/{quote(name, safe='')}", body, headers)
     except ServiceError as error:
         raise _here(error, loaded) from error
     if as_json:
-        print_json(done)
+        said = [finding_json(finding) for finding in planned.findings]
+        print_json(done | {"findings": said, "lock": None if lock is None else str(lock)})
         return
-    print(f"{name}: {done['change']}, {to.rstrip('/')}{done['url']}")
-    print(f"digest {done['digest']}")
+    for finding in planned.findings:
+        if finding.level.value != "note":
+            print(finding, file=sys.stderr)
+    print(f"{name}: {done['change']}, {service.url}{done['url']}")
+    print(f"digest {done['digest']}, " + ("without a lock of yours to compare" if lock is None else f"that of {lock}"))
+
+
+def _digest(text: str | None) -> str | None:
+    """`sha256:…` of a digest with or without that mark."""
+    if text is None:
+        return None
+    digits = text.strip().lower().removeprefix("sha256:")
+    if len(digits) != DIGEST_DIGITS or not set(digits) <= set(string.hexdigits):
+        hint = f"all {DIGEST_DIGITS} digits are needed: GET /v1/mixtures/NAME says them"
+        raise typer.BadParameter(f"{text!r} is no digest: {hint}", param_hint="--replaces")
+    return f"sha256:{digits}"
 
 
 def _tables(spec: Spec) -> dict[str, str]:
@@ -101,6 +125,9 @@ def _here(error: ServiceError, spec: Spec) -> ServiceError:
     """What the service said, in terms of this command: its options, and the files that it was run on."""
     if error.code == "digest-required":
         error.hint = f"--replaces {error.facts['current']}"
+    if error.code == "invalid-request" and error.message.startswith("path /name:"):
+        error.message = "this can not be the name of a mixture"
+        error.hint = "--name: up to 100 letters, digits, '.', '_' and '-', a letter or digit first"
     for single in error.errors:
         if single.place is not None and single.place.file is not None:
             name = single.place.file

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import math
-import time
+import sys
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import quote
 
 import typer
 
 from mixture.cli.output import AsJson, print_json, print_styled, print_table, table
-from mixture.cli.remote import Service, ServiceError, To, Token, in_path
+from mixture.cli.remote import Patience, Scope, To, Token, items, service_at, tokens_explained
+from mixture.errors import ServiceError
 
-RETRY_SECONDS = 2.0
+if TYPE_CHECKING:
+    from mixture.client.service import Service
+
+PATIENCE_SECONDS = 600.0
+"""As streams have it."""
 
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="The id that registering it gave.")]
 
@@ -22,7 +28,7 @@ def register(app: typer.Typer) -> None:
     runs = typer.Typer(help="Register training runs at a service, report their progress, see what they have read.")
     at = "--to http://127.0.0.1:8000"
     runs.command("list", epilog=f"Example: mixture runs list {at}")(list_all)
-    runs.command("register", epilog=f"Example: mixture runs register demo --name 'ablation 7' {at}")(register_run)
+    runs.command("register", epilog=f"Example: mixture runs register demo --name 'ablation 7' {at}")(register_one)
     runs.command("report", epilog=f"Example: mixture runs report RUN --step 1000 --loss web=2.31 {at}")(report)
     runs.command("show", epilog=f"Example: mixture runs show RUN {at}")(show)
     runs.command("watch", epilog=f"Example: mixture runs watch RUN --json {at}")(watch)
@@ -37,22 +43,17 @@ def list_all(
     as_json: AsJson = False,
 ) -> None:
     """List runs, the newest first."""
-    runs = Service(to, token).items("/v1/runs", limit)
-    if as_json:
-        for run in runs:
-            print_json(run)
-        return
-    from rich.markup import escape
-
-    shown = table("Runs", "<run", "<name", "<mixture", "step", "<reported", "<by")
-    for run in runs:
-        reported = run["last"]["at"] if run["last"] else ""
-        mixture = run["mixture"].partition("@")[0]
-        shown.add_row(run["id"], escape(run["name"] or ""), mixture, f"{run['step']:,}", reported, escape(run["by"]))
-    print_table(shown)
+    service = service_at(to, token)
+    with tokens_explained(Scope.READ):
+        runs = items(service, "/v1/runs", limit)
+        if as_json:
+            for run in runs:
+                print_json(run)
+            return
+        _print_runs(service, list(runs))
 
 
-def register_run(
+def register_one(
     mixture: Annotated[str, typer.Argument(metavar="MIXTURE", help="NAME, NAME@sha256:…, or sha256:…")],
     to: To,
     name: Annotated[str | None, typer.Option("--name", metavar="TEXT", help="What people call the run.")] = None,
@@ -61,7 +62,10 @@ def register_run(
     as_json: AsJson = False,
 ) -> None:
     """Register a run of a mixture; prints its id."""
-    run = Service(to, token).ask("POST", "/v1/runs", {"mixture": mixture, "name": name})
+    from mixture.client import register_run
+
+    with tokens_explained(Scope.RUN):
+        run = register_run(to, mixture, name=name, token=token)
     print_json(run) if as_json else print(run["id"])
 
 
@@ -74,23 +78,30 @@ def report(
     ] = None,
     key: Annotated[
         str | None,
-        typer.Option("--key", metavar="TEXT", help="Makes sending again safe: a step with a key counts once."),
+        typer.Option("--key", metavar="TEXT", help="A step with a key counts once; default: one made for this report."),
     ] = None,
     token: Token = None,
+    patience: Patience = PATIENCE_SECONDS,
     *,
     as_json: AsJson = False,
 ) -> None:
     """Report how far a run is, optionally with the loss by domain."""
-    body = {"step": step, "loss": _losses(loss) if loss else None, "key": key}
-    entry = Service(to, token).ask("POST", f"/v1/runs/{in_path(run)}/progress", body)
+    from mixture.client import report_progress
+
+    losses = _losses(loss) if loss else None
+    with tokens_explained(Scope.RUN):
+        entry = report_progress(to, run, step=step, loss=losses, key=key, token=token, patience_seconds=patience)
     print_json(entry) if as_json else print(f"report {entry['seq']:,}: step {entry['step']:,}")
 
 
 def show(run: RunId, to: To, token: Token = None, *, as_json: AsJson = False) -> None:
     """Show how far a run is, and what it has read of each domain against its plan."""
-    service = Service(to, token)
-    found = service.ask("GET", f"/v1/runs/{in_path(run)}")
-    domains = service.ask("GET", f"{found['url']}/composition")["items"] if found["standing"] else []
+    from mixture.client.runs import find_run
+
+    with tokens_explained(Scope.READ):
+        found = find_run(to, run, token=token)
+        of_domains = f"{found['url']}/composition"
+        domains = service_at(to, token).ask("GET", of_domains)["items"] if found["standing"] else []
     if as_json:
         print_json(found | {"domains": domains})
         return
@@ -118,27 +129,50 @@ def watch(
     to: To,
     after: Annotated[int, typer.Option(min=0, metavar="N", help="Begin behind report N.")] = 0,
     token: Token = None,
+    patience: Patience = PATIENCE_SECONDS,
     *,
     as_json: AsJson = False,
 ) -> None:
     """Follow a run's reports until its last step, over restarts of the service too. Ctrl-C leaves."""
-    service = Service(to, token)
-    found = service.ask("GET", f"/v1/runs/{in_path(run)}")
-    steps = found["standing"] and found["standing"]["steps"]
-    while True:
-        try:
-            for event, entry in service.events(f"{found['url']}/events", after):
-                if event != "progress":
-                    continue
-                print_json(entry) if as_json else print(_entry_text(entry, steps), flush=True)
-                after = entry["seq"]
-                if entry["step"] == steps:
-                    return
-        except ServiceError as error:
-            # Other codes are refusals, which waiting does not mend.
-            if error.code not in ("service-unreachable", "service-answer"):
-                raise
-        time.sleep(RETRY_SECONDS)
+    from mixture.client.runs import find_run, steps_of, watch_run
+    from mixture.client.service import OPENING_SECONDS
+
+    with tokens_explained(Scope.READ):
+        steps = steps_of(find_run(to, run, token=token, patience_seconds=min(patience, OPENING_SECONDS)))
+        for entry in watch_run(to, run, after=after, token=token, patience_seconds=patience):
+            print_json(entry) if as_json else print(_entry_text(entry, steps))
+            sys.stdout.flush()
+
+
+def _print_runs(service: Service, runs: list[Any]) -> None:
+    from rich.markup import escape
+
+    steps = {mixture: _steps_of(service, mixture) for mixture in sorted({run["mixture"] for run in runs})}
+    shown = table("Runs", "<run", "<name", "<mixture", "step", "of", "<reported", "<by")
+    for run in runs:
+        reported = run["last"]["at"] if run["last"] else ""
+        mixture, whole = run["mixture"].partition("@")[0], steps[run["mixture"]]
+        shown.add_row(
+            run["id"],
+            escape(run["name"] or ""),
+            mixture,
+            f"{run['step']:,}",
+            "" if whole is None else f"{whole:,}",
+            reported,
+            escape(run["by"]),
+        )
+    print_table(shown)
+
+
+def _steps_of(service: Service, mixture: str) -> int | None:
+    """The steps of a whole run of a mixture; None where the service has it no longer."""
+    try:
+        steps: int = service.ask("GET", f"/v1/mixtures/{quote(mixture, safe='@:')}")["steps"]
+        return steps
+    except ServiceError as error:
+        if error.code != "unknown-mixture":
+            raise
+        return None
 
 
 def _losses(said: list[str]) -> dict[str, float]:

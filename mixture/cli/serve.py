@@ -125,7 +125,7 @@ def _print_settings(settings: Settings, *, as_json: bool) -> None:
 
 
 def _print_overview(settings: Settings, builtin: BuiltinMixtures) -> None:
-    from api.overview import left_out, overview
+    from api.start_report import left_out, overview
 
     for line in overview(settings, builtin):
         print(line, flush=True)

@@ -41,7 +41,7 @@ def fetch_lock(service: Service) -> Lock:
 
 
 def fetch_store(service: Service) -> ServedStore:
-    """What the service reads batches from. Raises StoreError `store-missing`, StreamError `answer-invalid`."""
+    """What the service reads batches from. Raises ServiceError `store-missing`, StreamError `answer-invalid`."""
     text = service.read("/store")
     try:
         said = json.loads(text)

@@ -6,24 +6,29 @@ import http.client
 import json
 import logging
 import random
+import ssl
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TypeVar
-from urllib.parse import urlencode, urlsplit
+from typing import Any, TypeVar
+from urllib.parse import urlencode
 
-from mixture.errors import Place, StoreError, StreamError
+from mixture.client.problems import refusal_of
+from mixture.errors import Place, ServiceError
 
 T = TypeVar("T")
 
+TIMEOUT_SECONDS, PATIENCE_SECONDS = 60.0, 600.0
+OPENING_SECONDS = 10.0
+"""Patience with a service that has not answered yet: its address may be wrong."""
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.1, 10.0
 PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Statuses that another attempt may not meet."""
-OF_STORES = frozenset({"store-missing"})
-LONGEST_PROBLEM = 1 << 16
+JSON_TYPE = "application/json"
+NOT_TLS = frozenset({"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST", "UNKNOWN_PROTOCOL"})
 
 
 logger = logging.getLogger("mixture.client")
@@ -33,52 +38,71 @@ class InterruptedRequestError(Exception):
     """An answer did not come, or did not come whole and undamaged; the next attempt may do better.
 
     wait_seconds: what the service said to wait, or None
+    refusal:      what the service said, where it said something
     """
 
-    def __init__(self, message: str, *, wait_seconds: float | None = None) -> None:
+    def __init__(self, message: str, *, wait_seconds: float | None = None, refusal: ServiceError | None = None) -> None:
         super().__init__(message)
         self.wait_seconds = wait_seconds
+        self.refusal = refusal
 
 
 FAILURES = (OSError, http.client.HTTPException)
 
 
+class _Redirects(urllib.request.HTTPRedirectHandler):
+    """Only what reads follows one: urllib would make a GET of a POST, and lose its body."""
+
+    def redirect_request(self, req: urllib.request.Request, *rest: Any) -> urllib.request.Request | None:  # noqa: ANN401
+        return super().redirect_request(req, *rest) if req.get_method() == "GET" else None
+
+
 @dataclass(frozen=True)
 class Service:
-    """Where a mixture is served.
+    """A service, or a mixture at one.
 
-    url:              of the mixture: http://HOST/v1/mixtures/NAME, or with NAME@sha256:DIGEST
+    url:              that paths are put behind: http://HOST, or http://HOST/v1/mixtures/NAME
     token:            sent as a bearer token; never to an address that a redirection leads to
     timeout_seconds:  without a byte, after which a connection is given up
-    patience_seconds: without progress, after which trying again is given up
+    patience_seconds: without progress, after which trying again is given up; 0: nothing is tried again
     """
 
     url: str
-    token: str | None = field(repr=False)
-    timeout_seconds: float
-    patience_seconds: float
+    token: str | None = field(default=None, repr=False)
+    timeout_seconds: float = TIMEOUT_SECONDS
+    patience_seconds: float = PATIENCE_SECONDS
 
     def __post_init__(self) -> None:
-        parts = urlsplit(self.url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            hint = "http://HOST:PORT/v1/mixtures/NAME is right here"
-            raise StreamError(f"{self.url!r} is no address of a mixture", code="url-invalid", hint=hint)
+        if self.token is not None and not (self.token.isascii() and self.token.isprintable()):
+            hint = "it is one line of visible ASCII, as `mixture tokens create` prints it"
+            raise ServiceError("this can not be a token", code="token-invalid", hint=hint)
 
     @contextmanager
     def open(
-        self, path: str, *, accept: str, query: Mapping[str, str] | None = None
+        self,
+        path: str,
+        *,
+        accept: str,
+        query: Mapping[str, str] | None = None,
+        method: str = "GET",
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> Iterator[http.client.HTTPResponse]:
-        """The answer to GET of an address below the mixture's, while the block runs.
+        """The answer to a request, while the block runs.
 
-        Raises InterruptedRequestError, also for what goes wrong with the connection inside the block; StreamError or
-        StoreError with the problem's code where the service refuses.
+        Raises InterruptedRequestError, also for what goes wrong with the connection inside the block; ServiceError with
+        the problem's code where the service refuses.
         """
         address = f"{self.url}{path}" + (f"?{urlencode(query)}" if query else "")
-        request = urllib.request.Request(address, headers={"Accept": accept, "Accept-Encoding": "identity"})
+        said = {"Accept": accept, "Accept-Encoding": "identity", **(headers or {})}
+        if body is not None:
+            said["Content-Type"] = JSON_TYPE
+        request = urllib.request.Request(address, body, said, method=method)
         if self.token is not None:
             request.add_unredirected_header("Authorization", f"Bearer {self.token}")
+        opener = urllib.request.build_opener(_Redirects)
         try:
-            with urllib.request.urlopen(request, timeout=self.timeout_seconds) as response:
+            with opener.open(request, timeout=self.timeout_seconds) as response:
                 if "Content-Length" not in response.headers and "Transfer-Encoding" not in response.headers:
                     # http.client takes a head that was cut for a whole one, and then nothing for the whole body.
                     raise InterruptedRequestError(f"{address}: the head of the answer says no length")
@@ -87,15 +111,36 @@ class Service:
             with error:
                 raise _refused(error, address) from error
         except FAILURES as error:
-            raise InterruptedRequestError(f"{address}: {error}") from error
+            reason = getattr(error, "reason", error)
+            if isinstance(reason, ssl.SSLError) and reason.reason in NOT_TLS:
+                plain = f"http://{address.partition('://')[2]}"
+                message, hint = "nothing speaks TLS at this address", f"does {plain} answer?"
+                raise ServiceError(message, code="url-invalid", place=Place(file=address), hint=hint) from error
+            raise InterruptedRequestError(f"{address}: {reason}") from error
 
-    def read(self, path: str, *, accept: str = "application/json") -> bytes:
+    def read(self, path: str, *, accept: str = JSON_TYPE) -> bytes:
         """The whole body of GET, tried again while that may help."""
 
         def once() -> bytes:
             with self.open(path, accept=accept) as response:
                 body: bytes = response.read()
                 return body
+
+        return self.attempts().until_done(once)
+
+    def ask(
+        self, method: str, path: str, body: Mapping[str, object] | None = None, headers: Mapping[str, str] | None = None
+    ) -> Any:  # noqa: ANN401 JSON
+        """The JSON that a request gives, tried again while that may help: it has to be safe to send it twice."""
+        data = None if body is None else json.dumps(body, allow_nan=False).encode()
+
+        def once() -> Any:  # noqa: ANN401 JSON
+            with self.open(path, accept=JSON_TYPE, method=method, body=data, headers=headers) as response:
+                text = response.read()
+            try:
+                return json.loads(text)
+            except ValueError as error:
+                raise InterruptedRequestError(f"{self.url}{path}: the answer is not JSON") from error
 
         return self.attempts().until_done(once)
 
@@ -118,18 +163,12 @@ class Attempts:
         self._failures, self._since = 0, None
 
     def failed(self, error: InterruptedRequestError) -> None:
-        """Wait until the next attempt. Raises StreamError `service-unreachable` where patience has ended."""
+        """Wait until the next attempt. Raises ServiceError `service-unreachable` where patience has ended."""
         now = time.monotonic()
         self._since = now if self._since is None else self._since
         left = self._since + self._patience - now
         if left <= 0:
-            raise StreamError(
-                f"no progress for {self._patience:g} seconds and {self._failures + 1} attempts; the last: {error}",
-                code="service-unreachable",
-                place=Place(file=self._url),
-                hint="the stream stands where it stood: save its state, or ask it again",
-                attempts=self._failures + 1,
-            ) from error
+            raise self._given_up(error) from error
         wait = min(LONGEST_WAIT_SECONDS, FIRST_WAIT_SECONDS * 2 ** min(self._failures, 32))
         # Thousands of ranks that were cut at once do not come back at once. Nothing of the data depends on it.
         wait *= random.uniform(0.5, 1.0)
@@ -148,26 +187,30 @@ class Attempts:
             except InterruptedRequestError as error:
                 self.failed(error)
 
+    def _given_up(self, error: InterruptedRequestError) -> ServiceError:
+        tried = self._failures + 1
+        if tried == 1 and error.refusal is not None:
+            return error.refusal
+        return ServiceError(
+            str(error)
+            if tried == 1
+            else f"no progress for {self._patience:g} seconds and {tried} attempts; the last: {error}",
+            code="service-unreachable",
+            place=Place(file=self._url),
+            hint="is a service running there? A stream stands where it stood: save its state, or ask it again",
+            attempts=tried,
+        )
+
 
 def _refused(error: urllib.error.HTTPError, address: str) -> Exception:
     """The error that a status which is no success stands for."""
-    problem = _problem(error)
-    detail = str(problem.get("detail") or error.reason)
-    if error.code in PASSING or "code" not in problem:
+    refusal = refusal_of(error, address)
+    if refusal is None or error.code in PASSING:
         # What is no problem of the service was answered by something before it, perhaps while it is being replaced.
         after = error.headers.get("Retry-After", "")
         wait = float(after) if after.isascii() and after.isdecimal() else None
-        return InterruptedRequestError(f"{address}: {error.code} {detail}", wait_seconds=wait)
-    code, hint = str(problem["code"]), problem.get("hint")
-    kind = StoreError if code in OF_STORES else StreamError
-    place = Place(file=address)
-    return kind(detail, code=code, place=place, hint=None if hint is None else str(hint), status=error.code)
-
-
-def _problem(error: urllib.error.HTTPError) -> dict[str, object]:
-    """The problem (RFC 9457) in the body, or nothing where it has none."""
-    try:
-        found = json.loads(error.read(LONGEST_PROBLEM))
-    except (ValueError, *FAILURES):
-        return {}
-    return found if isinstance(found, dict) else {}
+        said = error.reason if refusal is None else refusal.message
+        where = error.headers.get("Location")
+        led = f", and leads to {where}" if where else ""
+        return InterruptedRequestError(f"{address}: {error.code} {said}{led}", wait_seconds=wait, refusal=refusal)
+    return refusal

@@ -51,7 +51,7 @@ def read_steps(body: Body, expected: Expected, steps: range) -> Iterator[Batch]:
             if Key.END in said:
                 if step == steps.stop and said[Key.END] == End.COMPLETE and said.get(Key.NEXT_STEP) == str(step):
                     return
-                raise InterruptedRequestError(f"the service broke off in step {step}: {said}")
+                raise InterruptedRequestError(_broken_off(step, said))
             if rows is None:
                 if step == steps.stop:
                     raise InterruptedRequestError(f"the service sends more than the steps before {step}")
@@ -63,6 +63,17 @@ def read_steps(body: Body, expected: Expected, steps: range) -> Iterator[Batch]:
                 step, rows = step + 1, None
     except (pa.ArrowInvalid, pa.ArrowException, EOFError) as error:
         raise InterruptedRequestError(f"step {step} did not arrive as Arrow has it: {error}") from error
+
+
+def _broken_off(step: int, said: Mapping[str, str]) -> str:
+    """Why a body ends before its last step, or behind another."""
+    match said[Key.END]:
+        case End.STOPPING:
+            return f"the service is ending, before step {step}"
+        case End.FAILED:
+            return f"the service could not read step {step}" + (f": {said[Key.CODE]}" if Key.CODE in said else "")
+        case other:
+            return f"the service ends before step {step}, and says {other!r}, next {said.get(Key.NEXT_STEP)!r}"
 
 
 def _next(reader: pa.RecordBatchReader) -> tuple[pa.RecordBatch, dict[str, str]]:

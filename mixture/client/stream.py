@@ -6,18 +6,23 @@ from collections.abc import Generator, Iterator
 from types import TracebackType
 from typing import Self
 
+from mixture.client.address import mixture_address
 from mixture.client.body import Body
 from mixture.client.served import ServedStore, fetch_lock, fetch_store
-from mixture.client.service import InterruptedRequestError, Service
+from mixture.client.service import (
+    OPENING_SECONDS,
+    PATIENCE_SECONDS,
+    TIMEOUT_SECONDS,
+    InterruptedRequestError,
+    Service,
+)
 from mixture.client.steps import Expected, read_steps
 from mixture.client.wire import MEDIA_TYPE, MOST_STEPS, stream_metadata
-from mixture.errors import StreamError
+from mixture.errors import ServiceError, StreamError
 from mixture.names import DIGEST_MARK
 from mixture.plan import Lock
 from mixture.store import disagreements
 from mixture.stream import Batch, Stream
-
-TIMEOUT_SECONDS, PATIENCE_SECONDS = 60.0, 600.0
 
 
 class RemoteStream(Stream):
@@ -107,7 +112,7 @@ class RemoteStream(Stream):
         try:
             with self._service.open("/batches", accept=MEDIA_TYPE, query=said) as body:
                 yield from read_steps(Body(body), expected, steps)
-        except StreamError as error:
+        except ServiceError as error:
             if error.code != "unknown-mixture":
                 raise
             raise StreamError(
@@ -132,6 +137,7 @@ def open_remote_stream(
     token: str | None = None,
     timeout_seconds: float = TIMEOUT_SECONDS,
     patience_seconds: float = PATIENCE_SECONDS,
+    opening_seconds: float = OPENING_SECONDS,
 ) -> RemoteStream:
     """Open the batches of one rank at a service, from a step on; all else is as `mixture.stream.open_stream` has it.
 
@@ -140,12 +146,14 @@ def open_remote_stream(
     token:   where reading takes one
     timeout_seconds: without a byte, after which a connection is given up and made anew
     patience_seconds: without progress, after which it is given up: the service may be restarted or replaced meanwhile
+    opening_seconds: the same for a service that has not answered yet, whose address may be wrong
 
-    Raises StreamError: `url-invalid`, `service-unreachable`, `unknown-mixture`, `token-missing` and others as the
-    service says, `rank-invalid`, `batch-not-divisible`; StoreError `store-missing` where the service has no store for
-    the mixture. Later a batch may raise StreamError `lock-differs`, `content-differs`, `service-unreachable`.
+    Raises ServiceError: `url-invalid`, `service-unreachable`, `unknown-mixture`, `token-missing`, `store-missing` where
+    the service has no store for the mixture, and others as it says; StreamError: `rank-invalid`, `batch-not-divisible`.
+    Later a batch may raise StreamError `lock-differs`, `content-differs`, ServiceError `service-unreachable`.
     """
-    named = Service(url.rstrip("/"), token, timeout_seconds, patience_seconds)
+    opening = min(opening_seconds, patience_seconds)
+    named = Service(mixture_address(url), token, timeout_seconds, opening)
     lock = fetch_lock(named)
     name, _, _ = named.url.partition(DIGEST_MARK)
     pinned = Service(f"{name}{DIGEST_MARK}{lock.digest}", token, timeout_seconds, patience_seconds)

@@ -115,7 +115,8 @@ def test_what_is_wrong_is_said_with_file_and_line_as_plan_says_it(run, small, at
 def test_a_table_that_is_no_text_is_named_before_anything_is_sent(run, small, at_service):
     (small / "cells.csv").write_bytes(b"domain,tokens\na\xff,200000\n")
     refused = run("publish", small / "mixture.yaml", "--name", "wrong", code=1).stderr
-    assert refused.startswith(f"error[not-text]: {small / 'cells.csv'}: byte 15")
+    assert refused.startswith(f"error[not-text]: {small / 'cells.csv'}:2: ")
+    assert "offset 15" in refused
 
 
 def test_a_spec_over_tables_in_parquet_or_a_store_is_published_and_over_other_folders_is_refused(
@@ -125,6 +126,7 @@ def test_a_spec_over_tables_in_parquet_or_a_store_is_published_and_over_other_fo
     table = pyarrow.csv.read_csv(small / "cells.csv")
     pq.write_table(table, small / "cells.parquet")
     (small / "store").mkdir()
+    (small / "store" / "store.json").write_text("{}")
     pq.write_table(table, small / "store" / "domains.parquet")
     text, digest = spec.read_text(), read_lock(small / "mixture.lock.json").digest
     for place in ("cells.parquet", "store"):
@@ -145,9 +147,11 @@ def test_a_run_is_registered_reported_listed_and_shown(run, at_service):
                "--key", "k").stdout == "report 1: step 15,300\n"  # fmt: skip
     assert run_id in [one["id"] for one in lines(run("runs", "list", "--json"))]
     assert [one["id"] for one in lines(run("runs", "list", "--limit", 1, "--json"))] == [run_id]
-    assert "try [7]" in run("runs", "list").stdout
+    listed = next(line for line in run("runs", "list").stdout.splitlines() if run_id in line)
+    assert "try [7]" in listed
     (shown,) = lines(run("runs", "show", run_id, "--json"))
     assert (shown["step"], shown["standing"]["phase"], len(shown["domains"])) == (15300, "midtraining", 10)
+    assert f" {shown['standing']['steps']:,} " in listed
     text = run("runs", "show", run_id).stdout
     assert "try [7]" in text
     assert f"step 15,300 of {shown['standing']['steps']:,}, {shown['standing']['tokens']:,} of" in text
@@ -170,9 +174,58 @@ def test_refusals_keep_the_services_codes(run, url, at_service, monkeypatch):
     monkeypatch.delenv("MIXTURE_TOKEN")
     assert "error[token-missing]" in run("runs", "register", "demo", code=1).stderr
     assert "error[token-unknown]" in run("runs", "register", "demo", "--token", "nonsense", code=1).stderr
-    for wrong in ("http://127.0.0.1:1", "nothing", "ftp://127.0.0.1", "http://[", f"{url}/docs#"):
-        refused = run("runs", "list", "--to", wrong, code=1).stderr
-        assert refused.startswith(("error[service-unreachable]", "error[service-answer]")), refused
+    for wrong in ("http://127.0.0.1:1", "nothing"):
+        assert run("runs", "list", "--to", wrong, code=1).stderr.startswith("error[service-unreachable]")
+    assert "error[not-found]" in run("runs", "list", "--to", f"{url}/docs", code=1).stderr
+    for wrong in ("ftp://127.0.0.1", "http://[", f"{url}/docs#here", "http://127.0.0.1:x"):
+        assert run("runs", "list", "--to", wrong, code=1).stderr.startswith("error[url-invalid]")
+    assert f"does {url}/v1/runs" in run("runs", "list", "--to", url.replace("http:", "https:"), code=1).stderr
+    assert "error[token-invalid]" in run("runs", "list", "--token", "two\nlines", code=1).stderr
+
+
+def test_an_address_needs_no_scheme_and_may_end_as_the_apis_own_does(run, url, at_service):
+    run_id = run("runs", "register", "demo").stdout.strip()
+    for said in (url.removeprefix("http://"), f"{url}/", f"{url}/v1", f"{url}/v1/"):
+        assert run("runs", "show", run_id, "--to", said, "--json").stdout
+
+
+def test_refusals_over_tokens_say_where_one_comes_from(run, small, at_service, data_dir, monkeypatch):
+    monkeypatch.delenv("MIXTURE_TOKEN")
+    refused = run("publish", small / "mixture.yaml", "--name", "x", code=1).stderr
+    assert "--token or MIXTURE_TOKEN; `mixture tokens create NAME --scope publish`" in refused
+    assert "this service's settings?" in run("runs", "register", "demo", "--token", "nonsense", code=1).stderr
+    publisher = run("tokens", "create", "publisher", "--scope", "publish").stdout.strip()
+    refused = run("runs", "register", "demo", "--token", publisher, code=1).stderr
+    assert refused.startswith("error[scope-missing]")
+    assert "`mixture tokens create NAME --scope run`" in refused
+
+
+def test_what_can_not_be_published_says_what_would_be_right(run, small, at_service):
+    spec = small / "mixture.yaml"
+    assert "letters, digits" in run("publish", spec, "--name", "my mix", code=1).stderr
+    assert "choose another name" in run("publish", spec, "--name", "demo", code=1).stderr
+    assert "all 64 digits" in run("publish", spec, "--name", "x", "--replaces", "sha256:92ff73e9", code=2).stderr
+    assert "all 64 digits" in run("runs", "register", "demo@sha256:92ff73e9", code=1).stderr
+    spec.write_text(spec.read_text().replace("cells.csv", "cell.csv"))
+    there, here = run("publish", spec, "--name", "x", code=1).stderr, run("plan", spec, code=1).stderr
+    assert there == here
+    assert "error[file-missing]" in there
+    assert "did you mean 'cells.csv'?" in there
+
+
+def test_publishing_says_what_plan_finds_and_which_lock_was_compared(run, small, at_service):
+    spec, lock = small / "mixture.yaml", small / "mixture.lock.json"
+    spec.write_text(spec.read_text().replace("budget: 100 steps", "budget: {steps: 100, tokens: 1M}"))
+    spec.write_text(spec.read_text() + "accept: [budget-mismatch]\n")
+    lock.unlink()
+    done = run("publish", spec, "--name", "with-findings")
+    assert "budget-mismatch" in done.stderr
+    assert "without a lock" in done.stdout
+    run("lock", spec)
+    assert f"that of {lock}" in run("publish", spec, "--name", "with-findings").stdout
+    (made,) = lines(run("publish", spec, "--name", "with-findings", "--json"))
+    assert "budget-mismatch" in [finding["code"] for finding in made["findings"]]
+    assert made["lock"] == str(lock)
 
 
 def test_a_watch_follows_a_run_to_its_end_over_a_restart_of_the_service(run, tmp_path, monkeypatch):

@@ -17,7 +17,7 @@ from stream_helpers import DOMAINS, bytes_of, make_store
 from api import Settings, create_app
 from api.repository import Repository, Scope
 from mixture.client import RemoteStream, open_remote_stream
-from mixture.errors import MixtureError, StoreError, StreamError
+from mixture.errors import MixtureError, ServiceError, StreamError
 from mixture.stream import LocalStream, open_stream
 
 PHASES_THAT_PART = """
@@ -123,7 +123,7 @@ def test_closed_and_asked_again_it_goes_on(url: str, run: Shown):
 def test_an_address_may_say_which_lock_it_has_to_be(url: str, run: Shown):
     with open_remote_stream(f"{url}@sha256:{run.lock.digest}/") as stream:
         assert stream.lock == run.lock
-    with pytest.raises(StreamError) as caught:
+    with pytest.raises(ServiceError) as caught:
         open_remote_stream(f"{url}@sha256:{'0' * 64}")
     assert caught.value.code == "unknown-mixture"
 
@@ -180,13 +180,33 @@ def test_a_run_continued_on_other_content_says_why(tmp_path: Path, run: Shown, m
     "address", ["m", "ftp://127.0.0.1/v1/mixtures/m", "http:///v1/mixtures/m", "file:///etc/passwd"]
 )
 def test_what_is_no_address_is_refused(address: str):
-    with pytest.raises(StreamError) as caught:
+    with pytest.raises(ServiceError) as caught:
         open_remote_stream(address)
     assert caught.value.code == "url-invalid"
 
 
+@pytest.mark.parametrize("path", ["", "/", "/v1", "/v1/mixtures", "/v1/mixtures/", "/v1/mixtures/m/batches"])
+def test_an_address_of_no_mixture_is_refused_with_where_they_are_listed(path: str):
+    with pytest.raises(ServiceError, match=r"http://lab:8000/v1/mixtures lists them") as caught:
+        open_remote_stream(f"http://lab:8000{path}")
+    assert caught.value.code == "url-invalid"
+
+
+def test_a_service_that_has_never_answered_is_given_up_sooner():
+    with pytest.raises(ServiceError) as caught:
+        open_remote_stream(f"127.0.0.1:{free_port()}/v1/mixtures/m", patience_seconds=3600, opening_seconds=0.5)
+    assert caught.value.code == "service-unreachable"
+
+
+def test_a_service_without_tls_is_said_at_once(url: str):
+    with pytest.raises(ServiceError) as caught:
+        open_remote_stream(url.replace("http:", "https:"), opening_seconds=3600)
+    assert caught.value.code == "url-invalid"
+    assert url in str(caught.value.hint)
+
+
 def test_a_service_that_is_not_there_is_given_up_when_patience_ends():
-    with pytest.raises(StreamError) as caught:
+    with pytest.raises(ServiceError) as caught:
         open_remote_stream(f"http://127.0.0.1:{free_port()}/v1/mixtures/m", patience_seconds=0.5)
     assert caught.value.code == "service-unreachable"
     assert caught.value.facts["attempts"] >= 2
@@ -194,10 +214,10 @@ def test_a_service_that_is_not_there_is_given_up_when_patience_ends():
 
 def test_a_mixture_without_a_store_or_without_a_name_here_is_refused_at_once(run: Shown):
     with serving(create_app(Settings(**run.settings | {"store_dirs": ()}))) as address:
-        with pytest.raises(StoreError) as caught:
+        with pytest.raises(ServiceError) as caught:
             open_remote_stream(f"{address}/v1/mixtures/{NAME}")
         assert caught.value.code == "store-missing"
-        with pytest.raises(StreamError) as unknown:
+        with pytest.raises(ServiceError) as unknown:
             open_remote_stream(f"{address}/v1/mixtures/{NAME}m")
         assert unknown.value.code == "unknown-mixture"
         assert unknown.value.hint == f"did you mean '{NAME}'?"
@@ -212,7 +232,7 @@ def test_a_token_opens_what_takes_one_and_is_not_shown(run: Shown, tmp_path: Pat
         stream = open_remote_stream(at, token=secret)
         assert bytes_of(stream) == bytes_of(open_stream(run.lock, run.store))
         for wrong, code in ((None, "token-missing"), ("no-token", "token-unknown")):
-            with pytest.raises(StreamError) as caught:
+            with pytest.raises(ServiceError) as caught:
                 open_remote_stream(at, token=wrong)
             assert caught.value.code == code
             assert "no-token" not in str(caught.value)

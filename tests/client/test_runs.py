@@ -1,0 +1,121 @@
+"""Runs as a training program reports them and another program follows them, over services that go away."""
+
+from __future__ import annotations
+
+import signal
+import threading
+
+import pytest
+from api_helpers import serving
+from service_process import NAME, Harm, ServiceProcess, Shown, free_port, proxy
+
+from api import Settings, create_app
+from api.repository import Repository, Scope
+from mixture.client import find_run, register_run, report_progress, watch_run
+from mixture.errors import ServiceError
+
+
+@pytest.fixture
+def data_dir(tmp_path):
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def token(data_dir) -> str:
+    repository = Repository.open(data_dir)
+    _, secret = repository.add_token("trainer", {Scope.RUN})
+    repository.close()
+    return secret
+
+
+def passed_on(seen: int, data: bytes) -> bytes:
+    return data
+
+
+def cut(seen: int, data: bytes) -> None:
+    """Nothing of the answer comes back."""
+
+
+def test_a_report_whose_answer_was_lost_is_sent_again_and_counts_once(run: Shown, data_dir, token):
+    lost = iter([True, True])
+
+    def harms(request: bytes) -> Harm:
+        return cut if request.startswith(b"POST") and b"progress" in request and next(lost, False) else passed_on
+
+    with ServiceProcess(run, data_dir=data_dir) as service, proxy(service.port, harms) as url:
+        made = register_run(url, NAME, name="first", token=token)
+        entry = report_progress(url, made["id"], step=7, loss={"code": 2.5}, token=token, patience_seconds=60)
+        assert next(lost, None) is None, "two answers were lost"
+        assert (entry["seq"], entry["step"], entry["loss"]) == (1, 7, {"code": 2.5})
+        again = report_progress(url, made["id"], step=7, loss={"code": 2.5}, token=token)
+        assert again["seq"] == 2, "one that somebody sends anew is another"
+        assert find_run(url, made["id"])["last"] == again
+
+
+def test_reports_are_made_and_followed_while_the_service_is_away_at_first_and_killed_later(run: Shown, data_dir, token):
+    service = ServiceProcess(run, data_dir=data_dir)
+    with service:
+        made = register_run(service.address, NAME, token=token)
+        watched = watch_run(service.address, made["id"], patience_seconds=60)
+        sent = [report_progress(service.address, made["id"], step=1, token=token)]
+        seen = [next(watched)]
+        service.end(signal.SIGKILL)
+        reporting = threading.Thread(
+            target=lambda: sent.append(
+                report_progress(service.address, made["id"], step=2, token=token, patience_seconds=60)
+            )
+        )
+        reporting.start()
+        service.start()
+        reporting.join()
+        seen.append(next(watched))
+        service.end(signal.SIGTERM)
+        service.start()
+        sent.append(report_progress(service.address, made["id"], step=run.lock.data.steps, token=token))
+        seen += list(watched)
+    assert seen == sent
+    assert [entry["seq"] for entry in seen] == [1, 2, 3]
+
+
+def test_a_watch_goes_on_when_what_stands_before_the_service_answers_for_it(run: Shown, data_dir, token):
+    answers = iter([b"502 Bad Gateway", b"503 Service Unavailable", b"504 Gateway Timeout"])
+
+    def harms(request: bytes) -> Harm:
+        answer = next(answers, None) if b"/events" in request else None
+        if answer is None:
+            return passed_on
+
+        def harm(seen: int, data: bytes) -> bytes | None:
+            return None if seen else b"HTTP/1.1 " + answer + b"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+
+        return harm
+
+    with ServiceProcess(run, data_dir=data_dir) as service, proxy(service.port, harms) as url:
+        made = register_run(url, NAME, token=token)
+        sent = [report_progress(url, made["id"], step=step, token=token) for step in (1, run.lock.data.steps)]
+        assert list(watch_run(url, made["id"], patience_seconds=60)) == sent
+    assert next(answers, None) is None
+
+
+def test_what_the_service_refuses_is_said_at_once_with_its_code(run: Shown, data_dir, token):
+    with serving(create_app(Settings(**run.settings | {"data_dir": data_dir}))) as url:
+        made = register_run(url, NAME, token=token)
+        refused = [
+            lambda: register_run(url, f"{NAME}m", token=token),
+            lambda: register_run(url, NAME),
+            lambda: report_progress(url, "nothing", step=1, token=token),
+            lambda: report_progress(url, made["id"], step=1, loss={"cod": 1.0}, token=token),
+            lambda: next(watch_run(url, "nothing")),
+        ]
+        codes = []
+        for ask in refused:
+            with pytest.raises(ServiceError) as caught:
+                ask()
+            codes.append(caught.value.code)
+    assert codes == ["unknown-mixture", "token-missing", "unknown-run", "unknown-domain", "unknown-run"]
+
+
+def test_registering_is_tried_once_because_a_second_would_be_another_run():
+    with pytest.raises(ServiceError) as caught:
+        register_run(f"127.0.0.1:{free_port()}", NAME)
+    assert (caught.value.code, caught.value.facts["attempts"]) == ("service-unreachable", 1)
