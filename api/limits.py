@@ -27,10 +27,9 @@ PLANS_AT_ONCE = 2
 """Plans that one copy makes at a time: each may hold a large table in memory."""
 REPORTS_AT_ONCE = 8
 """Of the 40 threads that requests have."""
-MOST_PLANS_WAITING = 16
-MOST_REPORTS_WAITING = 2000
-"""A request that waits holds its body: of a plan some 16 MB, of a report some kilobytes."""
-WRITE_WAIT_SECONDS = 20.0
+MOST_WAITING = 2000
+"""Requests that wait to write, of each kind. They hold no thread, but their bodies."""
+WRITE_WAIT_SECONDS = 60.0
 UNLIMITED = ("/healthz", "/readyz", "/metrics")
 
 
@@ -131,8 +130,8 @@ class WritePlaces:
 def write_places() -> Mapping[TokenScope, WritePlaces]:
     """The places of one copy, for each scope that lets a request write."""
     return {
-        TokenScope.PUBLISH: WritePlaces(PLANS_AT_ONCE, most_waiting=MOST_PLANS_WAITING, seconds=WRITE_WAIT_SECONDS),
-        TokenScope.RUN: WritePlaces(REPORTS_AT_ONCE, most_waiting=MOST_REPORTS_WAITING, seconds=WRITE_WAIT_SECONDS),
+        TokenScope.PUBLISH: WritePlaces(PLANS_AT_ONCE, most_waiting=MOST_WAITING, seconds=WRITE_WAIT_SECONDS),
+        TokenScope.RUN: WritePlaces(REPORTS_AT_ONCE, most_waiting=MOST_WAITING, seconds=WRITE_WAIT_SECONDS),
     }
 
 
