@@ -54,6 +54,7 @@ STATUS_OF_CODE: Mapping[str, int] = {
     "busy": 503,
     "content-differs": 409,
     "data-dir-unusable": 503,
+    "database-damaged": 503,
     "database-newer": 503,
     "database-unreachable": 503,
     "database-url": 503,

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import ArgumentError, InterfaceError, OperationalError
+from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from api.repository.disk import Held, usable
 from api.repository.errors import RepositoryError
 from api.repository.models import Base
 
@@ -83,16 +86,29 @@ def _steer_sqlite(engine: Engine) -> None:
 
 @contextmanager
 def reached() -> Iterator[None]:
-    """Say without its address and password that a database can not be reached, or did not answer in time."""
+    """Say without its address and password that a database can not be reached, is too slow, or is damaged."""
     try:
-        yield
-    except (OperationalError, InterfaceError, PoolTimeoutError) as error:
+        with usable():
+            yield
+    except (SQLAlchemyError, sqlite3.Error) as error:
+        if _says_damaged(error):
+            raise RepositoryError(
+                "the database is damaged: its file is not as it was written",
+                code="database-damaged",
+                hint="put a copy of it in its place, and start the service anew",
+            ) from error
+        if not isinstance(error, OperationalError | InterfaceError | PoolTimeoutError | sqlite3.OperationalError):
+            raise
         raise RepositoryError(
             "the database can not be reached, or did not answer in time", code="database-unreachable", hint="try again"
         ) from error
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise RepositoryError(f"the service's folder can not be used: {reason}", code="data-dir-unusable") from error
+
+
+def _says_damaged(error: SQLAlchemyError | sqlite3.Error) -> bool:
+    """Whether SQLite found that its file is damaged, or none of its own."""
+    original = error.orig if isinstance(error, DBAPIError) else error
+    # The lowest byte says what is wrong, the others where.
+    return getattr(original, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 class Database:
@@ -103,10 +119,21 @@ class Database:
         self._writing = engine.execution_options(**_WRITE)
         # SQLite has one writer. Threads of one process take turns here, which is fair; only processes meet at the file.
         self._turn = threading.Lock() if engine.dialect.name == "sqlite" else None
+        self._file: Held | None = None
+
+    def hold(self) -> None:
+        """Begin to see to it that the database's file is there: SQLite writes on to one that was removed."""
+        if self.engine.dialect.name == "sqlite" and self.engine.url.database:
+            self._file = Held(Path(self.engine.url.database))
+
+    def check(self) -> None:
+        """Raises `data-dir-unusable` where the database's file was removed or replaced."""
+        if self._file is not None:
+            self._file.check()
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
-        """A transaction that reads. Raises `database-unreachable`."""
+        """A transaction that reads. Raises `database-unreachable`, `database-damaged`."""
         with reached(), Session(self.engine) as session:
             yield session
 
@@ -114,7 +141,8 @@ class Database:
     def writing(self) -> Iterator[Session]:
         """A transaction that writes: all of it or, where the block raises, nothing.
 
-        Raises `database-unreachable`, and `busy` where others of this process did not end in time.
+        Raises `database-unreachable`, `database-damaged`, `data-dir-unusable`, and `busy` where others of this process
+        did not end in time.
         """
         with (
             reached(),
@@ -123,6 +151,7 @@ class Database:
             session.begin(),
         ):
             yield session
+            self.check()
 
     @contextmanager
     def _taken_turn(self) -> Iterator[None]:

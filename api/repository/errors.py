@@ -10,5 +10,5 @@ class RepositoryError(MixtureError):
 
     Codes: `unknown-mixture` `unknown-run` `unknown-token` · `name-invalid` `ref-invalid` `scope-unknown` ·
     `digest-required` `name-conflict` `progress-conflict` · `object-missing` `object-damaged` · `busy` `database-newer`
-    `database-unreachable` `database-url` `data-dir-unusable`
+    `database-damaged` `database-unreachable` `database-url` `data-dir-unusable`
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,7 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, text
 
+from api.repository.disk import make_folder, private
 from api.repository.errors import RepositoryError
 
 _LOCK = 0x6D69787475726531  # "mixture1": the key of PostgreSQL's lock
@@ -72,9 +74,10 @@ def _alone_at_file(engine: Engine) -> Iterator[None]:
     database = engine.url.database
     assert database, "an engine's database is a file"
     path = Path(database)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.with_name(path.name + ".migrating").open("w") as file:
+    make_folder(path.parent)
+    with open(f"{path}.migrating", "w", opener=private) as file:
         fcntl.flock(file, fcntl.LOCK_EX)
+        os.close(private(str(path), os.O_RDWR | os.O_CREAT))  # the files beside it get its mode from SQLite
         connection = engine.raw_connection()
         try:
             connection.cursor().execute("PRAGMA journal_mode = WAL")

@@ -12,6 +12,7 @@ import re
 import secrets
 from pathlib import Path
 
+from api.repository.disk import Held, make_folder, private, usable
 from api.repository.errors import RepositoryError
 
 _HEX = re.compile(r"[0-9a-f]{64}")
@@ -22,18 +23,31 @@ class Objects:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
+        self._held = Held(folder)
+
+    def check(self) -> None:
+        """Raises `data-dir-unusable` where the folder was removed."""
+        self._held.check()
 
     def put(self, data: bytes) -> str:
-        """Keep bytes; gives their digest. Bytes that are there already are not written again."""
+        """Keep bytes; gives their digest. Bytes that are there already are not written again.
+
+        Raises `data-dir-unusable` where they can not be written.
+        """
         digest = hashlib.sha256(data).hexdigest()
-        path = self._path(digest)
+        self.check()
+        with usable():
+            self._put(self._path(digest), data)
+        return digest
+
+    def _put(self, path: Path, data: bytes) -> None:
         if self._holds(path, data):
-            return digest
-        path.parent.mkdir(exist_ok=True)
+            return
+        make_folder(path.parent)
         beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
         try:
-            with beside.open("xb") as file:
+            with open(beside, "xb", opener=private) as file:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
@@ -42,15 +56,18 @@ class Objects:
             beside.unlink(missing_ok=True)
         for folder in (path.parent, self.folder):
             _flush(folder)
-        return digest
 
     def get(self, digest: str) -> bytes:
-        """The bytes of a digest, which they are compared with. Raises `object-missing`, `object-damaged`."""
-        try:
-            data = self._path(digest).read_bytes()
-        except FileNotFoundError as error:
-            message = f"the object {digest} is not in the folder of objects"
-            raise RepositoryError(message, code="object-missing", digest=digest) from error
+        """The bytes of a digest, which they are compared with.
+
+        Raises `object-missing`, `object-damaged`, `data-dir-unusable`.
+        """
+        with usable():
+            try:
+                data = self._path(digest).read_bytes()
+            except FileNotFoundError as error:
+                message = f"the object {digest} is not in the folder of objects"
+                raise RepositoryError(message, code="object-missing", digest=digest) from error
         if hashlib.sha256(data).hexdigest() != digest:
             message = f"the object {digest} is damaged: its bytes have another digest"
             raise RepositoryError(message, code="object-damaged", digest=digest)

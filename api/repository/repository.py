@@ -7,6 +7,7 @@ from pathlib import Path
 from sqlalchemy import text
 
 from api.repository.database import Database, open_engine, reached
+from api.repository.disk import make_folder
 from api.repository.errors import RepositoryError
 from api.repository.migrate import migrate, newest_revision, revision_of
 from api.repository.mixtures import Mixtures
@@ -26,20 +27,28 @@ class Repository(Mixtures, Runs, Tokens):
         data_dir:     where `objects/` and, by default, `mixture.db` are; a folder that all copies share
         database_url: `postgresql://…` or `sqlite:///PATH`
 
-        Raises RepositoryError: `database-unreachable`, `database-newer`, `database-url`, `data-dir-unusable`.
+        Raises RepositoryError: `database-unreachable`, `database-newer`, `database-url`, `database-damaged`,
+        `data-dir-unusable`.
         """
         database = Database(open_engine(database_of(data_dir, database_url)))
         try:
             with reached():
+                make_folder(data_dir)
                 objects = Objects(data_dir / "objects")
                 migrate(database.engine)
+                database.hold()
         except BaseException:
             database.close()
             raise
         return cls(database, objects)
 
     def check(self) -> None:
-        """Raise RepositoryError where the database does not answer, or has other tables than this version's."""
+        """Raise RepositoryError where nothing can be written.
+
+        The database does not answer, or has other tables than this version's, or its folder is gone.
+        """
+        self.database.check()
+        self.objects.check()
         with self.database.reading() as session:
             session.execute(text("SELECT 1"))
             revision = revision_of(session.connection())
