@@ -8,14 +8,20 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import httpx2
 import pytest
+from service_processes import start_copy
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CONSOLE = [line[2:] for block in re.findall(r"```console\n(.*?)```", README, re.DOTALL) for line in block.splitlines()]
 PYTHON = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+SHELL = re.findall(r"```sh\n(.*?)```", README, re.DOTALL)
+SERVICE = "http://127.0.0.1:8000"
+"""Where the README has its service; here it listens on a free port."""
 
 
 @pytest.fixture(scope="module")
@@ -56,9 +62,34 @@ def test_every_command_runs_in_the_order_written(place: Path) -> None:
         assert done.stdout
 
 
-def test_every_python_block_runs(place: Path) -> None:
+@pytest.fixture(scope="module")
+def service(place: Path) -> Iterator[str]:
+    """`mixture serve` in that folder, with what it shows by itself."""
+    copy = start_copy(cwd=place, mixtures_dirs=["mixtures", "demo"], data_dir=place / "mixture-data")
+    try:
+        httpx2.get(f"{copy.url}/readyz", timeout=60).raise_for_status()
+        yield copy.url
+    finally:
+        copy.kill()
+
+
+def test_every_shell_block_runs_beside_the_service_but_for_what_goes_on_for_ever(place: Path, service: str) -> None:
+    assert SHELL
+    for block in SHELL:
+        lines = [line for line in block.replace(SERVICE, service).splitlines() if "Ctrl-C" not in line]
+        assert any("mixture runs report" in line for line in lines)
+        command = ["bash", "-euc", "\n".join(lines)]
+        done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False, env=_environment())
+        assert done.returncode == 0, f"{block}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+        assert "step 100 of " in done.stdout
+
+
+def test_every_python_block_runs(place: Path, service: str) -> None:
     assert PYTHON
+    create = ["mixture", "tokens", "create", "readme", "--scope", "run"]
+    made = subprocess.run(create, cwd=place, capture_output=True, text=True, check=True, env=_environment())
+    environment = _environment() | {"MIXTURE_TOKEN": made.stdout.strip()}
     for block in PYTHON:
-        command = [sys.executable, "-W", "error", "-c", block]
-        done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
+        command = [sys.executable, "-W", "error", "-c", block.replace(SERVICE, service)]
+        done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False, env=environment)
         assert done.returncode == 0, f"{block}\n{done.stderr[-2000:]}"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from api.setting_texts import setting_texts
 from api.settings import Settings, load_settings
 from mixture.errors import MixtureError
 
@@ -59,3 +60,12 @@ def test_all_settings_are_shown_as_they_are_and_passwords_are_not(tmp_path: Path
     assert "secret" not in done.stdout + table
     assert all(name in table for name in shown)
     assert list(tmp_path.iterdir()) == [], "nothing was started"
+
+
+def test_the_readme_lists_the_settings_that_there_are():
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    listed = [line for line in readme.splitlines() if line.startswith("| `MIXTURE_")]
+    assert listed == [
+        f"| `{setting.variable}` | {f'`{setting.default}`' if setting.default else ''} | {setting.meaning} |"
+        for setting in setting_texts(Settings())
+    ]
