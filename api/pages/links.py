@@ -11,6 +11,9 @@ from api.formats import Format
 
 Query = str | int | None
 
+_PART_FILES = {"lock": "mixture.lock.json", "spec": "mixture.yaml", "plan": "plan.json"}
+"""What the parts of a mixture are called in a folder of files."""
+
 
 class Links(Protocol):
     """Addresses as a page writes them. `query` parameters that are None are left out.
@@ -31,6 +34,10 @@ class Links(Protocol):
 
     def mixture(self, ref: str, **query: Query) -> str:
         """A mixture's page."""
+        ...
+
+    def part(self, ref: str, part: str) -> str:
+        """A file of a mixture: its `lock`, `spec` or `plan`."""
         ...
 
     def catalog(self, ref: str, **query: Query) -> str:
@@ -90,6 +97,9 @@ class ServedLinks:
     def mixture(self, ref: str, **query: Query) -> str:
         return self._at(f"/mixtures/{_part(ref)}", query)
 
+    def part(self, ref: str, part: str) -> str:
+        return self._at(f"/v1/mixtures/{_part(ref)}/{part}", {})
+
     def catalog(self, ref: str, **query: Query) -> str:
         return self._at(f"/catalogs/{_part(ref)}", query)
 
@@ -137,6 +147,9 @@ class FileLinks:
 
     def mixture(self, ref: str, **query: Query) -> str:
         return self._to(f"mixtures/{_name(ref)}/index.html") + _query(query)
+
+    def part(self, ref: str, part: str) -> str:
+        return self._to(f"mixtures/{_name(ref)}/{_PART_FILES[part]}")
 
     def catalog(self, ref: str, **query: Query) -> str:
         return self._to(f"catalogs/{_name(ref)}/index.html") + _query(query)

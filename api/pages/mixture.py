@@ -1,0 +1,192 @@
+"""A mixture's page: what it is, what the run is made of over its steps, its domains, and what its plan found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any
+
+import pyarrow as pa
+from pydantic import BaseModel, ConfigDict
+
+from api.composition import group
+from api.library import LoadedMixture
+from api.pages.catalog_made import MoveView
+from api.pages.mixture_chart import Areas, Label, areas
+from api.pages.mixture_columns import first_column, group_columns
+from api.pages.mixture_rows import DomainRow, GroupRow, cell_text, domain_rows, group_rows
+from mixture.catalog import Overview
+from mixture.names import DIGEST_MARK
+
+FIRST_ROWS = 50
+ALL_AT_ONCE = 60
+"""Domains that are listed whole; of more, the first `FIRST_ROWS` are, unless all are asked for."""
+MOST_DRAWN = "-tokens_drawn"
+
+
+class PhaseRow(BaseModel):
+    """A phase; share: of the run's tokens."""
+
+    model_config = ConfigDict(frozen=True)
+
+    phase: str
+    first_step: int
+    steps: int
+    tokens: int
+    share: float
+    batch_sequences: int
+    batch_tokens: int
+    sequence_length: int
+
+
+class FindingRow(BaseModel):
+    """What the plan found, and where in the spec; accepted: the spec lets it through."""
+
+    model_config = ConfigDict(frozen=True)
+
+    code: str
+    level: str
+    accepted: bool
+    message: str
+    hint: str | None
+    place: str | None
+
+
+class MixtureView(BaseModel):
+    """All that the page shows. `weights` of rows are in the order of `phases`.
+
+    by:       the column whose values are the groups; columns: those that it could be
+    sort:     the column that domains are in order of, `-` before it: the largest first
+    shown:    how many domains the page lists; data have all
+    moves:    what the name points to and pointed to, the newest first; empty where there is no history
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    ref: str
+    digest: str
+    description: str
+    tokenizer: str | None
+    steps: int
+    sequences: int
+    tokens: int
+    published: datetime | None
+    phases: tuple[PhaseRow, ...]
+    findings: tuple[FindingRow, ...]
+    moves: tuple[MoveView, ...]
+    by: str
+    columns: tuple[str, ...]
+    domain_column: str
+    sort: str
+    shown: int
+    areas: Areas
+    groups: tuple[GroupRow, ...]
+    domains: tuple[DomainRow, ...]
+
+    def table(self) -> pa.Table:
+        """All domains in the order of the page: weights by phase, tokens, epochs and cap."""
+        made: dict[str, pa.Array[Any]] = {"domain": pa.array([row.domain for row in self.domains], pa.string())}
+        if self.by != self.domain_column:
+            made[f"group_{self.by}"] = pa.array([row.group for row in self.domains], pa.string())
+        made["tokens"] = pa.array([row.tokens for row in self.domains], pa.int64())
+        for i, phase in enumerate(self.phases):
+            made[f"weight_{phase.phase}"] = pa.array([row.weights[i] for row in self.domains], pa.float64())
+        made["tokens_drawn"] = pa.array([row.tokens_drawn for row in self.domains], pa.int64())
+        for name in ("share", "epochs", "max_epochs"):
+            made[name] = pa.array([getattr(row, name) for row in self.domains], pa.float64())
+        return pa.table(made)
+
+    def is_sorted(self, column: str) -> str | None:
+        """`ascending` or `descending` where domains are in order of this column."""
+        if self.sort.removeprefix("-") != column:
+            return None
+        return "descending" if self.sort.startswith("-") else "ascending"
+
+    def sort_next(self, column: str) -> str:
+        """The order that a click on a column's head asks for: figures begin with the largest, names with the first."""
+        if self.sort == f"-{column}":
+            return column
+        return column if self.sort != column and column in ("domain", "group") else f"-{column}"
+
+
+def mixture_view(
+    mixture: LoadedMixture,
+    *,
+    by: str | None = None,
+    sort: str | None = None,
+    whole: bool | None = None,
+    overview: Overview | None = None,
+    moves: Sequence[MoveView] = (),
+) -> MixtureView:
+    """The view of a mixture. A column or an order that the mixture does not have counts as none.
+
+    by:       a column of the catalog, None: the rows of the overview's map, else the first of a few labels
+    sort:     a column of the domain table, or `weight:` and a phase, with `-` for the largest first
+    whole:    whether to list every domain, None: where there are not too many
+    """
+    plan: Any = mixture.plan_json
+    columns = group_columns(mixture.catalog, mixture.domain_column)
+    chosen = by if by in columns else first_column(mixture.catalog, mixture.domain_column, overview)
+    titles = {one.id: one.title for one in overview.clusters} if overview and overview.rows == chosen else {}
+    rows = domain_rows(mixture, chosen)
+    phases = tuple(_phase(phase, plan["tokens"]) for phase in plan["phases"])
+    order, key = _order(sort, [phase.phase for phase in phases])
+    ordered = sorted(rows, key=lambda row: row.domain)
+    ordered.sort(key=key, reverse=order.startswith("-"))
+    groups = group(mixture.lock, mixture.catalog, (chosen,))
+    labels = [_label(cell_text(value), titles) for (value,) in groups.keys]
+    return MixtureView(
+        name=mixture.name,
+        ref=f"{mixture.name}{DIGEST_MARK}{mixture.digest}",
+        digest=mixture.digest,
+        description=mixture.description,
+        **{name: plan[name] for name in ("tokenizer", "steps", "sequences", "tokens")},
+        published=mixture.published,
+        phases=phases,
+        findings=tuple(_finding(one) for one in plan["findings"]),
+        moves=tuple(moves),
+        by=chosen,
+        columns=columns,
+        domain_column=mixture.domain_column,
+        sort=order,
+        shown=len(rows) if whole or (whole is None and len(rows) <= ALL_AT_ONCE) else min(FIRST_ROWS, len(rows)),
+        areas=areas(mixture.lock, groups, labels),
+        groups=tuple(group_rows(rows, titles)) if chosen != mixture.domain_column else (),
+        domains=tuple(ordered),
+    )
+
+
+def _label(key: str | None, titles: dict[str, str]) -> Label:
+    if key is None:
+        return Label(None, "without a value")
+    return Label(key, f"{key} {titles[key]}" if titles.get(key) else key)
+
+
+def _phase(phase: dict[str, Any], tokens: int) -> PhaseRow:
+    own = {name: phase[name] for name in PhaseRow.model_fields if name != "share"}
+    return PhaseRow(**own, share=phase["tokens"] / tokens)
+
+
+def _finding(one: dict[str, Any]) -> FindingRow:
+    place = one["place"]
+    where = None
+    if place is not None and place["file"] is not None:
+        where = ":".join(str(part) for part in (place["file"], place["line"], place["column"]) if part is not None)
+    return FindingRow(**{name: one[name] for name in FindingRow.model_fields if name != "place"}, place=where)
+
+
+def _order(sort: str | None, phases: Sequence[str]) -> tuple[str, Callable[[DomainRow], Any]]:
+    """The order that is asked for, as it is written, and the key of a row in it; of none that is, the most drawn."""
+    asked = sort or MOST_DRAWN
+    column = asked.removeprefix("-")
+    if column.startswith("weight:") and column.removeprefix("weight:") in phases:
+        index = phases.index(column.removeprefix("weight:"))
+        return asked, lambda row: row.weights[index]
+    if column == "group":
+        return asked, lambda row: row.group or ""
+    if column in ("domain", "tokens", "tokens_drawn", "share"):
+        return asked, lambda row: getattr(row, column)
+    if column in ("epochs", "max_epochs"):
+        return asked, lambda row: -1.0 if getattr(row, column) is None else getattr(row, column)
+    return _order(MOST_DRAWN, phases)

@@ -1,0 +1,160 @@
+"""What a run is made of, step by step: shares of groups over the run, and the area chart of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from pydantic import BaseModel, ConfigDict
+
+from api.composition import Groups, composition, evenly
+from mixture.plan import Lock
+
+BANDS = 7
+"""Groups with an area of their own: the largest over the run. The others are one area together."""
+STRETCHES = 96
+WIDTH, HEIGHT, TOP = 960, 300, 22
+"""Of the plot, in the units of the drawing; names of phases stand above it."""
+LETTER = 7.5
+"""What a letter of them takes, at the most usual."""
+
+
+class Band(BaseModel):
+    """An area: a group, or all the others together (`label` None), with its share of each stretch's tokens.
+
+    key: the group's value as text; None for the others and for domains without a value
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    label: str | None
+    key: str | None
+    groups: int
+    share: float
+    shares: tuple[float, ...]
+
+
+class PhaseMark(BaseModel):
+    """Where a phase begins."""
+
+    model_config = ConfigDict(frozen=True)
+
+    phase: str
+    first_step: int
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A phase's name in the drawing: where the phase begins, the line above the plot, on which side of it."""
+
+    phase: str
+    x: float
+    line: int
+    is_right_of: bool
+
+
+class Areas(BaseModel):
+    """The run in stretches of steps: the first step of each, and where the last one ends. Bands from below."""
+
+    model_config = ConfigDict(frozen=True)
+
+    steps: tuple[int, ...]
+    bands: tuple[Band, ...]
+    phases: tuple[PhaseMark, ...]
+
+    def x(self, step: int) -> float:
+        """Where a step begins in the drawing."""
+        return round(step * WIDTH / self.steps[-1], 1)
+
+    def paths(self) -> list[str]:
+        """The outline of each band, as the `d` of a path. A share holds for a whole stretch: there are stairs."""
+        size = len(self.steps) - 1
+        floors = [0.0] * size
+        made = []
+        for band in self.bands:
+            tops = [floor + share for floor, share in zip(floors, band.shares, strict=True)]
+            made.append(f"M{self._stairs(tops, backwards=False)}L{self._stairs(floors, backwards=True)}Z")
+            floors = tops
+        return made
+
+    def _stairs(self, heights: Sequence[float], *, backwards: bool) -> str:
+        corners = []
+        for i, height in enumerate(heights):
+            y = round(TOP + HEIGHT * (1 - height), 1)
+            corners += [(self.x(self.steps[i]), y), (self.x(self.steps[i + 1]), y)]
+        # Of three corners on one height, the middle one draws nothing.
+        kept = [
+            corner
+            for i, corner in enumerate(corners)
+            if not (0 < i < len(corners) - 1 and corners[i - 1][1] == corner[1] == corners[i + 1][1])
+        ]
+        return " ".join(f"{x:g},{y:g}" for x, y in (reversed(kept) if backwards else kept))
+
+    def numbers(self) -> str:
+        """The steps, and the shares of each band from below, as JSON for a script: nothing but numbers."""
+        return json.dumps({"steps": self.steps, "shares": [band.shares for band in self.bands]}, separators=(",", ":"))
+
+    def marks(self) -> list[Mark]:
+        """The names of phases above the plot, on as many lines as they need not to touch."""
+        ends: list[float] = []
+        made = []
+        for phase in self.phases:
+            x, width = self.x(phase.first_step), LETTER * len(phase.phase) + 8
+            is_right = x + width <= WIDTH
+            first = x if is_right else x - width
+            line = next((i for i, end in enumerate(ends) if end <= first), len(ends))
+            ends[line : line + 1] = [first + width]
+            made.append(Mark(phase.phase, x, line, is_right))
+        return made
+
+    def ticks(self) -> list[int]:
+        """Round steps for the axis, from 0, five to ten of them."""
+        last = self.steps[-1]
+        size = 10 ** (len(str(last)) - 1)
+        gap = next(one for one in (size // 5 or 1, size // 2 or 1, size, 2 * size) if last // one <= 8)
+        return list(range(0, last, gap))
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A group of the chart: its value as text, and what it is called."""
+
+    key: str | None
+    text: str
+
+
+def areas(lock: Lock, groups: Groups, labels: Sequence[Label]) -> Areas:
+    """The chart of a run by groups; labels: one a group, in their order."""
+    run = range(lock.data.steps)
+    begins = {phase.first_step for phase in lock.phases if phase.steps}
+    bounds = sorted({part.start for part in evenly(run, STRETCHES)} | begins | {run.stop})
+    stretches = [range(first, end) for first, end in pairwise(bounds)]
+    size = len(groups.keys)
+    drawn = composition(lock, groups, stretches).columns
+    tokens = [drawn["tokens"][i : i + size] for i in range(0, len(stretches) * size, size)]
+    wholes = [sum(part) for part in tokens]
+    totals = [sum(part[g] for part in tokens) for g in range(size)]
+    order = sorted(range(size), key=lambda g: (-totals[g], g))
+    # One group alone has an area of its own, and is no "rest".
+    most = BANDS if size > BANDS + 1 else size
+
+    def band(label: Label | None, members: Sequence[int]) -> Band:
+        shares = [sum(part[g] for g in members) / whole for part, whole in zip(tokens, wholes, strict=True)]
+        return Band(
+            label=None if label is None else label.text,
+            key=None if label is None else label.key,
+            groups=len(members),
+            share=sum(totals[g] for g in members) / sum(wholes),
+            shares=tuple(shares),
+        )
+
+    bands = [band(labels[g], [g]) for g in order[:most] if totals[g]]
+    if order[most:]:
+        bands.append(band(None, order[most:]))
+    return Areas(
+        steps=tuple(bounds),
+        bands=tuple(bands),
+        phases=tuple(PhaseMark(phase=one.name, first_step=one.first_step) for one in lock.phases if one.steps),
+    )

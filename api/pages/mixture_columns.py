@@ -1,0 +1,42 @@
+"""The columns of a catalog that its domains can be grouped by, and the one that a page begins with."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from api.composition import FIGURES, STRETCH
+from mixture.catalog import Catalog, Overview
+from mixture.catalog.catalog import CATALOG_COLUMNS
+
+FEW = 60
+"""Groups that can be taken in at a glance."""
+
+
+def group_columns(catalog: Catalog, domain_column: str) -> tuple[str, ...]:
+    """Columns of labels: text, whole numbers and booleans that domains share. The domains' own column comes last."""
+    own = (*CATALOG_COLUMNS, *STRETCH, *FIGURES, domain_column)
+    labels = [name for name in catalog.table.column_names if name not in own and _groups(catalog, name) is not None]
+    return (*labels, domain_column)
+
+
+def first_column(catalog: Catalog, domain_column: str, overview: Overview | None) -> str:
+    """The column to begin with: the rows of the overview's map, else the first text with few groups, else domains."""
+    columns = group_columns(catalog, domain_column)
+    if overview is not None and overview.rows in columns:
+        return overview.rows
+    for name in columns[:-1]:
+        groups = _groups(catalog, name)
+        if pa.types.is_string(catalog.table.schema.field(name).type) and groups is not None and 1 < groups <= FEW:
+            return name
+    return domain_column
+
+
+def _groups(catalog: Catalog, name: str) -> int | None:
+    """How many groups a column makes; None where it is none of labels, or tells every domain from every other."""
+    column = catalog.table[name]
+    is_label = pa.types.is_string(column.type) or pa.types.is_integer(column.type) or pa.types.is_boolean(column.type)
+    if not is_label:
+        return None
+    groups: int = pc.count_distinct(column, mode="all").as_py()
+    return groups if groups < len(column) else None

@@ -1,0 +1,129 @@
+"""Rows of a mixture's page: domains, and groups of them, with weights by phase and epochs against the cap."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from fractions import Fraction
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from api.library import LoadedMixture
+
+NEAR = 0.9
+"""Of the cap: a domain that is read so much is near it."""
+
+
+class Reach(StrEnum):
+    """How a domain's epochs stand against its cap."""
+
+    BELOW = "below"
+    NEAR = "near"
+    ABOVE = "above"
+
+
+class DomainRow(BaseModel):
+    """A domain over the run; weights: its planned share of each phase, in order of phases.
+
+    share:      of all tokens that the run draws
+    epochs:     None for a domain without tokens
+    max_epochs: None where there is no cap
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    domain: str
+    group: str | None
+    tokens: int
+    weights: tuple[float, ...]
+    tokens_drawn: int
+    share: float
+    epochs: float | None
+    max_epochs: float | None
+
+    @property
+    def reach(self) -> Reach:
+        """Against the cap; below where there is none."""
+        if not self.max_epochs or self.epochs is None or self.epochs < NEAR * self.max_epochs:
+            return Reach.BELOW
+        return Reach.ABOVE if self.epochs > self.max_epochs else Reach.NEAR
+
+
+class GroupRow(BaseModel):
+    """Domains with the same value in a column, together.
+
+    key:       the value as text; None: domains without one
+    near_cap:  how many of its domains are near or above their caps
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    key: str | None
+    title: str
+    domains: int
+    tokens: int
+    weights: tuple[float, ...]
+    tokens_drawn: int
+    share: float
+    epochs: float | None
+    near_cap: int
+
+
+def domain_rows(mixture: LoadedMixture, by: str) -> list[DomainRow]:
+    """All domains in the order of the plan, each with its value in the column `by`."""
+    plan: Any = mixture.plan_json
+    shares = [[float(one["weight"]["decimal"]) for one in phase["domains"]] for phase in plan["phases"]]
+    cells = [cell_text(cell) for cell in mixture.catalog.table[by].to_pylist()]
+    return [
+        DomainRow(
+            domain=one["domain"],
+            group=cells[mixture.catalog.index(one["domain"])],
+            tokens=one["tokens"],
+            weights=tuple(weights),
+            tokens_drawn=one["tokens_drawn"],
+            share=one["tokens_drawn"] / plan["tokens"],
+            epochs=_number(one["epochs"]),
+            max_epochs=_number(one["max_epochs"]),
+        )
+        for one, *weights in zip(plan["domains"], *shares, strict=True)
+    ]
+
+
+def group_rows(rows: Sequence[DomainRow], titles: Mapping[str, str]) -> list[GroupRow]:
+    """The groups of these domains, the most drawn first."""
+    held: dict[str | None, list[DomainRow]] = defaultdict(list)
+    for row in rows:
+        held[row.group].append(row)
+    groups = [_group(key, members, titles) for key, members in held.items()]
+    return sorted(groups, key=lambda one: (-one.tokens_drawn, one.key or ""))
+
+
+def _group(key: str | None, rows: Sequence[DomainRow], titles: Mapping[str, str]) -> GroupRow:
+    tokens, drawn = sum(row.tokens for row in rows), sum(row.tokens_drawn for row in rows)
+    return GroupRow(
+        key=key,
+        title=titles.get(key or "", ""),
+        domains=len(rows),
+        tokens=tokens,
+        # Shortest decimals of the plan add up as such, in whichever order.
+        weights=tuple(
+            float(sum(map(Fraction, map(repr, column)))) for column in zip(*(r.weights for r in rows), strict=True)
+        ),
+        tokens_drawn=drawn,
+        share=sum(row.share for row in rows),
+        epochs=drawn / tokens if tokens else None,
+        near_cap=sum(row.reach is not Reach.BELOW for row in rows),
+    )
+
+
+def cell_text(cell: object) -> str | None:
+    """A label of the catalog as text: `3`, `true`, `c14`."""
+    if cell is None or isinstance(cell, str):
+        return cell
+    return str(cell).lower() if isinstance(cell, bool) else str(cell)
+
+
+def _number(figure: Mapping[str, str] | None) -> float | None:
+    return None if figure is None else float(figure["decimal"])

@@ -1,0 +1,97 @@
+// A mixture's page, made nicer: the chart says the shares at a step, and tables of files can be sorted.
+"use strict";
+(() => {
+  const figure = document.getElementById("areas");
+  if (!figure) return;
+  const { steps, shares } = JSON.parse(document.getElementById("areas-data").textContent);
+  const drawing = figure.querySelector("svg");
+  const cursor = document.getElementById("cursor");
+  const legend = document.getElementById("legend");
+  const caption = legend.querySelector("caption");
+  const cells = [...legend.querySelectorAll("tbody td")].reverse();
+  const overRun = { caption: caption.textContent, cells: cells.map((cell) => [cell.textContent, cell.title]) };
+  const last = steps[steps.length - 1] - 1;
+  const width = Number(drawing.dataset.width);
+
+  const slider = document.createElement("input");
+  Object.assign(slider, { type: "range", min: 0, max: last, step: 1, value: 0, className: "at no-print" });
+  slider.setAttribute("aria-label", "Step");
+  drawing.after(slider);
+  caption.setAttribute("aria-live", "polite");
+
+  function percent(share) {
+    if (share === 0) return "0%";
+    return share < 0.000001 ? "<0.0001%" : `${Number((share * 100).toPrecision(3))}%`;
+  }
+
+  function stretchOf(step) {
+    let low = 0;
+    let high = steps.length - 2;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (steps[middle] <= step) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  }
+
+  function show(step) {
+    const at = stretchOf(step);
+    const [first, final] = [steps[at], steps[at + 1] - 1];
+    const link = document.createElement("a");
+    link.href = figure.dataset.step.replace("987654321", String(step));
+    link.textContent = `step ${step.toLocaleString("en")}`;
+    const within = first === final ? "" : `, as of steps ${first.toLocaleString("en")} to ${final.toLocaleString("en")}`;
+    caption.replaceChildren("At ", link, within);
+    cells.forEach((cell, band) => {
+      cell.textContent = percent(shares[band][at]);
+      cell.title = String(shares[band][at]);
+    });
+    const x = (step + 0.5) * width / (last + 1);
+    cursor.setAttribute("x1", x);
+    cursor.setAttribute("x2", x);
+    cursor.setAttribute("visibility", "visible");
+    slider.setAttribute("aria-valuetext", `step ${step.toLocaleString("en")}`);
+  }
+
+  function clear() {
+    caption.textContent = overRun.caption;
+    overRun.cells.forEach(([text, title], band) => Object.assign(cells[band], { textContent: text, title }));
+    cursor.setAttribute("visibility", "hidden");
+  }
+
+  function stepAt(event) {
+    const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(drawing.getScreenCTM().inverse());
+    return Math.min(last, Math.max(0, Math.floor(point.x * (last + 1) / width)));
+  }
+
+  slider.addEventListener("input", () => show(Number(slider.value)));
+  drawing.addEventListener("pointermove", (event) => {
+    slider.value = stepAt(event);
+    show(Number(slider.value));
+  });
+  figure.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") clear();
+  });
+})();
+
+// Where no service answers, the rows that are there are put in order here.
+for (const table of document.querySelectorAll("table[data-sorts]")) {
+  const heads = [...table.tHead.rows[0].cells];
+  heads.forEach((head, column) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = head.textContent;
+    head.replaceChildren(button);
+    button.addEventListener("click", () => {
+      const isText = !head.classList.contains("n");
+      const falls = head.ariaSort ? head.ariaSort === "ascending" : !isText;
+      const key = (row) => row.cells[column].dataset.v ?? row.cells[column].textContent;
+      const order = (a, b) => (isText ? (a < b ? -1 : Number(a > b)) : Number(a) - Number(b));
+      const rows = [...table.tBodies[0].rows].sort((a, b) => order(key(a), key(b)) * (falls ? -1 : 1));
+      for (const one of heads) one.removeAttribute("aria-sort");
+      head.ariaSort = falls ? "descending" : "ascending";
+      table.tBodies[0].append(...rows);
+    });
+  });
+}

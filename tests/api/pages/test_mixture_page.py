@@ -1,0 +1,100 @@
+"""A mixture's page in a browser: its chart, its tables, with and without scripts."""
+
+import pytest
+from api_helpers import MIXTURES
+from playwright.sync_api import expect
+
+from api.builtin import BuiltinMixtures
+from api.pages.assets import assets
+from api.pages.links import FileLinks
+from api.pages.mixture import mixture_view
+from api.pages.render import render
+from api.stores import Stores
+
+MARIN = "/mixtures/marin-535b-a23b"
+
+
+def test_a_mixture_says_what_it_is_and_shows_its_composition(page, service, look):
+    page.goto(f"{service}{MARIN}")
+    expect(page.locator(".lead")).to_contain_text("18.01T tokens in 390,251 steps, from 200 domains, in 3 phases")
+    expect(page.locator("#areas path")).to_have_count(8)
+    expect(page.locator("#areas text.phase")).to_have_text(["initial", "main", "cooldown"])
+    expect(page.locator("#legend tbody tr").last).to_contain_text("c28 Performance Logs and Low-Level Code")
+    look("mixture")
+
+
+def test_the_chart_says_the_shares_at_a_step_to_the_pointer_and_to_the_keyboard(page, service):
+    page.goto(f"{service}/mixtures/demo?by=kind")
+    legend = page.locator("#legend")
+    slider = page.get_by_role("slider", name="Step")
+    slider.focus()
+    page.keyboard.press("End")
+    expect(legend.locator("caption")).to_contain_text("At step 19,072")
+    expect(legend.get_by_role("link")).to_have_attribute("href", "/mixtures/demo/steps/19072")
+    expect(legend.locator("tr", has_text="web").locator("td")).to_have_text("54.4%")
+    box = page.locator("#areas svg[role=img]").bounding_box()
+    page.mouse.move(box["x"] + box["width"] * 0.3, box["y"] + box["height"] / 2)
+    expect(legend.locator("tr", has_text="web").locator("td")).to_have_text("60%")
+    page.keyboard.press("Escape")
+    expect(legend.locator("caption")).to_have_text("Over the run")
+
+
+def test_domains_are_sorted_by_a_click_on_a_head_and_the_address_keeps_it(page, service):
+    page.goto(f"{service}{MARIN}")
+    page.locator("#domain-table").get_by_role("link", name="Epochs").click()
+    expect(page).to_have_url(f"{service}{MARIN}?sort=-epochs#domains")
+    expect(page.locator("#domain-table tbody tr").first).to_contain_text("c27q0")
+    expect(page.get_by_role("columnheader", name="Epochs").last).to_have_attribute("aria-sort", "descending")
+    expect(page.locator("#domain-table tbody tr")).to_have_count(50)
+    page.get_by_role("link", name="all", exact=True).click()
+    expect(page.locator("#domain-table tbody tr")).to_have_count(200)
+    expect(page.locator("#domain-table tbody tr").first).to_contain_text("c27q0")
+
+
+def test_in_a_file_the_script_puts_the_rows_in_order(page, tmp_path):
+    mixture = BuiltinMixtures([MIXTURES], [], Stores([])).all()["olmo-3-7b"]
+    file = tmp_path / "mixtures/olmo-3-7b/index.html"
+    file.parent.mkdir(parents=True)
+    file.write_text(render("mixture.html", FileLinks("mixtures/olmo-3-7b/index.html"), mixture_view(mixture)))
+    (tmp_path / "assets").mkdir()
+    for name, data in assets().items():
+        (tmp_path / "assets" / name).write_bytes(data)
+    page.goto(file.as_uri())
+    rows = page.locator("#domain-table tbody tr")
+    page.get_by_role("button", name="Epochs").click()
+    expect(rows.first).to_contain_text("pre-finemath-3-plus")
+    page.get_by_role("button", name="Domain", exact=True).click()
+    expect(rows.first).to_contain_text("long-pdf-128k-256k")
+    expect(page.get_by_role("columnheader", name="Domain", exact=True).last).to_have_attribute("aria-sort", "ascending")
+
+
+def test_without_scripts_the_page_is_whole_and_its_form_changes_the_groups(browser, service):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{service}/mixtures/demo?sort=domain")
+    page.get_by_label("By").first.select_option("quality")
+    page.get_by_role("button", name="Show").first.click()
+    expect(page).to_have_url(f"{service}/mixtures/demo?by=quality&sort=domain#composition")
+    expect(page.get_by_role("heading", name="By quality")).to_be_visible()
+    expect(page.locator("#areas path")).to_have_count(2)  # the lowest quality is never drawn
+    context.close()
+
+
+@pytest.mark.parametrize("name", ["mixture-dark", "mixture-narrow"])
+def test_a_mixture_can_be_read_in_the_dark_and_on_a_phone(page, service, look, name):
+    if name == "mixture-dark":
+        page.emulate_media(color_scheme="dark")
+    else:
+        page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{service}/mixtures/olmo-3-7b")
+    expect(page.get_by_role("heading", name="olmo-3-7b")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]
+    look(name)
+
+
+def test_the_data_are_those_of_the_page_in_its_order(page, service):
+    answer = page.request.get(f"{service}{MARIN}.csv?sort=-tokens&by=quality")
+    head, first = answer.text().splitlines()[:2]
+    assert head.startswith('"domain","group_quality","tokens","weight_initial"')
+    assert first.startswith('"c26q4","4",676090234529,')
+    assert page.request.get(f"{service}{MARIN}.json").json()["steps"] == 390251

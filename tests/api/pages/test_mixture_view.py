@@ -1,0 +1,131 @@
+"""What a mixture's page shows, made of a loaded mixture and nothing else."""
+
+from pathlib import Path
+
+import pytest
+from api_helpers import MIXTURES
+
+from api.builtin import BuiltinMixtures
+from api.overviews import overview_of
+from api.pages.links import FileLinks
+from api.pages.mixture import mixture_view
+from api.pages.mixture_rows import Reach
+from api.pages.render import render
+from api.stores import Stores
+from mixture.plan import make_lock, make_plan, write_lock
+from mixture.spec import load_spec
+
+TABLE = (
+    "domain,kind,level,tokens,max_epochs\na,text,1,160000,1\nb,text,2,90000,\nc,code,1,400000,0.1\nd,code,2,50000,\n"
+)
+SPEC = """\
+# Two phases of a small run.
+mixture: small
+catalog: cells.csv
+sequence_length: 64
+batch: 8 sequences
+budget: 1000 steps
+max_epochs: 8
+accept: [over-epochs]
+phases:
+  - phase: first
+    share: 75%
+    weights: {a: 40%, b: 35%, c: 25%}
+  - phase: last
+    weights: {b: 80%, c: 20%}
+"""
+
+
+@pytest.fixture(scope="module")
+def mixtures():
+    return BuiltinMixtures([MIXTURES], [], Stores([])).all()
+
+
+@pytest.fixture
+def small(tmp_path: Path):
+    """A mixture of four domains, one near its cap, one above, one never drawn."""
+    (tmp_path / "cells.csv").write_text(TABLE)
+    (tmp_path / "mixture.yaml").write_text(SPEC)
+    lock = make_lock(make_plan(load_spec(tmp_path / "mixture.yaml")))
+    write_lock(lock, tmp_path / "mixture.lock.json")
+    return next(iter(BuiltinMixtures([tmp_path], [], Stores([])).all().values()))
+
+
+def test_the_shares_of_every_stretch_add_up_and_change_where_phases_begin(mixtures):
+    view = mixture_view(mixtures["demo"], by="kind")
+    at = view.areas.steps.index(15259)
+    web = next(band for band in view.areas.bands if band.label == "web")
+    assert web.shares[at - 1] == pytest.approx(0.6, abs=0.01)
+    assert web.shares[at] == pytest.approx(0.544, abs=0.01)
+    for shares in zip(*(band.shares for band in view.areas.bands), strict=True):
+        assert sum(shares) == pytest.approx(1, abs=1e-9)
+
+
+def test_of_many_groups_the_largest_seven_are_drawn_and_the_rest_together(mixtures):
+    marin = mixtures["marin-535b-a23b"]
+    view = mixture_view(marin, overview=overview_of(marin))
+    assert view.by == "cluster"
+    assert [band.key for band in view.areas.bands] == ["c28", "c32", "c30", "c14", "c13", "c25", "c38", None]
+    assert view.areas.bands[0].label == "c28 Performance Logs and Low-Level Code"
+    assert view.areas.bands[-1].groups == 33
+    assert [one.key for one in view.groups[:3]] == ["c28", "c32", "c30"]
+    assert sum(one.share for one in view.groups) == pytest.approx(1)
+
+
+def test_groups_are_by_any_column_of_labels_and_domains_alone_where_it_names_them(mixtures):
+    assert mixture_view(mixtures["demo"]).by == "kind"
+    by_level = mixture_view(mixtures["demo"], by="quality")
+    assert {one.key: one.domains for one in by_level.groups} == {"1": 1, "2": 3, "3": 6}
+    assert mixture_view(mixtures["demo"], by="domain").groups == ()
+    assert mixture_view(mixtures["demo"], by="tokens").by == "kind"
+
+
+def test_epochs_stand_against_the_cap_of_each_domain(small):
+    rows = {row.domain: row for row in mixture_view(small).domains}
+    assert {name: row.reach for name, row in rows.items()} == {
+        "a": Reach.NEAR, "b": Reach.BELOW, "c": Reach.ABOVE, "d": Reach.BELOW,
+    }  # fmt: skip
+    assert rows["a"].epochs == pytest.approx(750 * 512 * 0.4 / 160000, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("sort", "names"),
+    [
+        (None, "bacd"), ("domain", "abcd"), ("-domain", "dcba"), ("tokens", "dbac"), ("-weight:last", "bcad"),
+        ("weight:first", "dcba"), ("-max_epochs", "bdac"), ("-no-such-column", "bacd"), ("group", "cdab"),
+    ],
+)  # fmt: skip
+def test_domains_are_in_order_of_any_column(small, sort, names):
+    assert "".join(row.domain for row in mixture_view(small, sort=sort).domains) == names
+
+
+def test_data_have_all_domains_in_the_order_of_the_page_with_a_weight_for_each_phase(mixtures):
+    view = mixture_view(mixtures["marin-535b-a23b"], sort="-tokens")
+    assert view.shown == 50
+    table = view.table()
+    assert table.num_rows == 200
+    assert table.column_names[3:6] == ["weight_initial", "weight_main", "weight_cooldown"]
+    tokens = table["tokens"].to_pylist()
+    assert tokens == sorted(tokens, reverse=True)
+    assert mixture_view(mixtures["marin-535b-a23b"], whole=True).shown == 200
+
+
+def test_findings_say_where_in_the_spec_and_whether_they_are_accepted(mixtures):
+    first = mixture_view(mixtures["marin-535b-a23b"]).findings[0]
+    assert (first.code, first.level, first.accepted, first.place) == (
+        "budget-mismatch", "error", True, "mixture.yaml:8:25",
+    )  # fmt: skip
+
+
+def test_names_of_phases_do_not_touch_in_the_chart(mixtures):
+    marks = mixture_view(mixtures["olmo-3-7b"]).areas.marks()
+    assert [(mark.phase, mark.line) for mark in marks] == [("pretraining", 0), ("midtraining", 0), ("long-context", 1)]
+    assert [mark.is_right_of for mark in marks] == [True, False, False]
+
+
+def test_the_same_view_is_a_page_of_files(mixtures):
+    html = render("mixture.html", FileLinks("mixtures/demo/index.html"), mixture_view(mixtures["demo"]))
+    assert 'href="mixture.lock.json"' in html
+    assert 'href="../../catalogs/demo/index.html"' in html
+    assert "<form" not in html
+    assert 'href="/' not in html
