@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from importlib.util import find_spec
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -54,18 +54,18 @@ def _is_static(folder: Path) -> bool:
     return not (folder / "modules.json").exists() and config.exists() and "model2vec" in config.read_text("utf-8")
 
 
-def _need(package: str, name: str) -> None:
-    if find_spec(package.replace("-", "_")) is None:
+def _package(package: str, name: str) -> Any:  # noqa: ANN401 a module that need not be there
+    try:
+        return import_module(package.replace("-", "_"))
+    except ImportError as error:
         message = f"the embedding {quote(name)} needs the package {package}, which is not installed"
         hint = f"pip install {package}; or {_HINT}"
-        raise ClusterError(message, code="embedder-not-installed", hint=hint)
+        raise ClusterError(message, code="embedder-not-installed", hint=hint) from error
 
 
 class _WordLlama:
     def __init__(self) -> None:
-        _need(_WORDLLAMA, _WORDLLAMA)
-        import wordllama
-
+        wordllama = _package(_WORDLLAMA, _WORDLLAMA)
         # It looks for its own weights in a folder that it does not have: say where they are.
         place = Path(str(wordllama.__file__)).parent
         self._model: Any = wordllama.WordLlama.load(cache_dir=place, disable_download=True)
@@ -76,10 +76,7 @@ class _WordLlama:
 
 class _StaticModel:
     def __init__(self, folder: str) -> None:
-        _need("model2vec", folder)
-        from model2vec import StaticModel
-
-        self._model: Any = StaticModel.from_pretrained(folder)
+        self._model: Any = _package("model2vec", folder).StaticModel.from_pretrained(folder)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         return np.asarray(self._model.encode(list(texts), use_multiprocessing=False), np.float32)
@@ -87,11 +84,9 @@ class _StaticModel:
 
 class _SentenceModel:
     def __init__(self, name: str) -> None:
-        _need("sentence-transformers", name)
-        from sentence_transformers import SentenceTransformer
-
+        library = _package("sentence-transformers", name)
         try:
-            self._model: Any = SentenceTransformer(name, device="cpu", local_files_only=True)
+            self._model: Any = library.SentenceTransformer(name, device="cpu", local_files_only=True)
         except (OSError, ValueError) as error:
             raise ClusterError(f"the model {quote(name)} is not here", code="no-such-model", hint=_HINT) from error
 

@@ -77,7 +77,7 @@ def cluster(
     read = read_sources(path)
     labels = find_labels(options, read, path)
     parts = partitions(read, label_columns=labels.columns)
-    with workplace(out, _asked(options, read)) as place:
+    with workplace(out, _asked(options, labels, read)) as place:
         work = _Clustering(place, parts, options, labels, engine or Processes(os.cpu_count() or 1), progress)
         work.survey()
         model = work.fit()
@@ -92,13 +92,14 @@ def cluster(
     return ClusterReport(out, overview, domains, dict(totals.dropped))
 
 
-def _asked(options: ClusterOptions, sources: Sources) -> dict[str, object]:
+def _asked(options: ClusterOptions, labels: Labels, sources: Sources) -> dict[str, object]:
     """All that decides the result; of files their names and sizes."""
     files = {
         domain.name: [asdict(domain.columns), *((file.shown, file.size) for file in domain.files)]
         for domain in sources.domains
     }
-    return asdict(options) | {"floor": str(options.floor), "files": files}
+    taken = {"clusters": asdict(labels.cluster), "levels": asdict(labels.quality)}
+    return asdict(options) | {"floor": str(options.floor), "files": files} | taken
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,8 @@ from mixture.whole_file import whole_file
 WORK = "work"
 _ASKED = "asked.json"
 _LOCK = "lock"
+_OF_THE_FIT = ("k", "quality", "sample", "floor")  # until it is made, they may be changed
+_OF_THE_END = ("date",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,16 +102,14 @@ def _check(place: Workplace) -> None:
 
 
 def _go_on(place: Workplace, asked: Mapping[str, Any]) -> None:
-    """Note what is asked for, or refuse to go on with something else."""
+    """Note what is asked for, or refuse to go on with something else where that has decided what is there."""
     path = place.work / _ASKED
     now = json.loads(json.dumps(asked))
-    if not path.exists():
-        with whole_file(path) as beside:
-            beside.write_text(json.dumps(now, indent=1), encoding="utf-8")
-        return
-    before = json.loads(path.read_text(encoding="utf-8"))
-    for name in sorted({*before, *now}):
-        if before.get(name) != now.get(name):
+    before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else now
+    begun = any(place.vectors(0).parent.iterdir())
+    free = {*_OF_THE_END, *(() if place.model.exists() else _OF_THE_FIT)}
+    for name in sorted({*before, *now} if begun else ()):
+        if before.get(name) != now.get(name) and name not in free:
             values = f": {before.get(name)!r}, now {now.get(name)!r}" if name != "files" else ""
             raise ClusterError(
                 f"a run that was begun here had other {name}{values}",
@@ -118,3 +118,5 @@ def _go_on(place: Workplace, asked: Mapping[str, Any]) -> None:
                 hint="the same again goes on; remove the folder, or choose another",
                 name=name,
             )
+    with whole_file(path) as beside:
+        beside.write_text(json.dumps(now, indent=1), encoding="utf-8")

@@ -86,14 +86,22 @@ def test_finished_clusters_are_not_written_over(library: Path, made) -> None:
 
 
 def test_a_run_does_not_go_on_with_other_options_or_sources(tmp_path: Path) -> None:
-    sources = small(tmp_path, ["1 2", "3 4"])
-    assert refused(sources, tmp_path / "out", ClusterOptions(k=1)).code == "no-words"
+    sources = small(tmp_path, ["river bank water", "bank of money", "river water"])
+    cluster(sources, tmp_path / "out", ClusterOptions(k=1), engine=Processes(1))
+    (tmp_path / "out" / "overview.json").unlink()
     error = refused(sources, tmp_path / "out", ClusterOptions(k=2))
     assert (error.code, error.facts) == ("asked-otherwise", {"name": "k"})
     assert "k: 1, now 2" in error.message
-    small(tmp_path, ["1 2", "3 4", "5 6"])
+    small(tmp_path, ["river bank"])
     error = refused(sources, tmp_path / "out", ClusterOptions(k=1))
     assert (error.code, error.facts) == ("asked-otherwise", {"name": "files"})
+
+
+def test_a_number_that_was_too_large_can_be_mended_where_it_was_said(tmp_path: Path) -> None:
+    sources = small(tmp_path, ["river bank water", "bank of money", "river water"])
+    assert refused(sources, tmp_path / "out", ClusterOptions(k=4)).code == "k-too-large"
+    assert refused(sources, tmp_path / "out", ClusterOptions(k=2, seed=1)).facts == {"name": "seed"}
+    assert len(cluster(sources, tmp_path / "out", ClusterOptions(k=2), engine=Processes(1)).overview.clusters) == 2
 
 
 def test_sources_that_change_under_a_run_are_refused(tmp_path: Path) -> None:
