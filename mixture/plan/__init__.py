@@ -4,7 +4,7 @@ from mixture.plan.figures import decimal, json_value
 from mixture.plan.findings import LEVELS, Finding, Level
 from mixture.plan.lock import Accepted, Checked, Lock, LockPhase, make_lock
 from mixture.plan.lock_check import DomainChange, check_lock
-from mixture.plan.lock_file import lock_text, read_lock, write_lock
+from mixture.plan.lock_file import lock_text, parse_lock, read_lock, write_lock
 from mixture.plan.phases import PhaseSteps
 from mixture.plan.plan import Plan, PlannedDomain, PlannedPhase, make_plan
 from mixture.plan.report import finding_json, plan_json
@@ -29,6 +29,7 @@ __all__ = [
     "lock_text",
     "make_lock",
     "make_plan",
+    "parse_lock",
     "plan_json",
     "read_lock",
     "write_lock",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import replace
 from typing import Annotated, Any, Never
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationError
@@ -96,22 +96,22 @@ class LockFields(_Model):
     digest: _Hex
 
 
-def refuse(path: Path, message: str, *, code: str, key: str = "", hint: str | None = None) -> Never:
+def refuse(place: Place, message: str, *, code: str, key: str = "", hint: str | None = None) -> Never:
     """Raise LockError at a file, and a key in it."""
-    raise LockError(message, code=code, place=Place(file=str(path), path=key), hint=hint)
+    raise LockError(message, code=code, place=replace(place, path=key), hint=hint)
 
 
-def validated(value: dict[str, Any], path: Path) -> LockFields:
+def validated(value: dict[str, Any], place: Place) -> LockFields:
     """The fields of a JSON object. Raises LockError, `lock-field`, with the path of the first that is wrong."""
     try:
         return LockFields.model_validate(value)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).removeprefix(".")
-        refuse(path, f"{key}: {first['msg'].removeprefix('Value error, ')}", code="lock-field", key=key)
+        refuse(place, f"{key}: {first['msg'].removeprefix('Value error, ')}", code="lock-field", key=key)
 
 
-def lock_of(file: LockFields, path: Path) -> Lock:
+def lock_of(file: LockFields, place: Place) -> Lock:
     """The lock that the fields make. Raises LockError, `lock-not-canonical`, where they do not fit together."""
     data = ScheduleData(
         seed=file.seed,
@@ -127,9 +127,9 @@ def lock_of(file: LockFields, path: Path) -> Lock:
         schedule = Schedule(data)
     except ScheduleError as error:
         key = error.place.path if error.place else ""
-        refuse(path, error.message, code="lock-not-canonical", key=key)
+        refuse(place, error.message, code="lock-not-canonical", key=key)
     phases = tuple(LockPhase(p.name, p.first_step, p.steps) for p in file.phases)
-    _check_phases(phases, data.steps, path)
+    _check_phases(phases, data.steps, place)
     return Lock(
         mixture=file.mixture,
         tokenizer=file.tokenizer,
@@ -145,7 +145,7 @@ def lock_of(file: LockFields, path: Path) -> Lock:
     )
 
 
-def _check_phases(phases: tuple[LockPhase, ...], steps: int, path: Path) -> None:
+def _check_phases(phases: tuple[LockPhase, ...], steps: int, place: Place) -> None:
     """Phases lie end to end over the run, and no name stands twice."""
     step = 0
     names: set[str] = set()
@@ -154,8 +154,8 @@ def _check_phases(phases: tuple[LockPhase, ...], steps: int, path: Path) -> None
             message = f"phases[{i}]: {phase.name!r} begins at step {phase.first_step}, the ones before end at {step}"
             if phase.name in names:
                 message = f"phases[{i}]: phase {phase.name!r} stands there twice"
-            refuse(path, message, code="lock-not-canonical", key=f"phases[{i}]")
+            refuse(place, message, code="lock-not-canonical", key=f"phases[{i}]")
         names.add(phase.name)
         step += phase.steps
     if step != steps:
-        refuse(path, f"phases end at step {step}, the run at {steps}", code="lock-not-canonical", key="phases")
+        refuse(place, f"phases end at step {step}, the run at {steps}", code="lock-not-canonical", key="phases")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Never
 
@@ -23,33 +24,43 @@ def read_lock(path: str | os.PathLike[str]) -> Lock:
     `lock-digest`, `lock-not-canonical`, `lock-self-check`.
     """
     path = Path(path)
-    value = _parse(_read(path), path)
+    return parse_lock(_read(path), place=Place(file=str(path)))
+
+
+def parse_lock(data: bytes, *, place: Place) -> Lock:
+    """The lock in the bytes of a lock file, verified as `read_lock` does; `place` is where errors say that it lies.
+
+    Raises LockError: those of `read_lock` but for the first two.
+    """
+    if len(data) > LARGEST_FILE:
+        refuse(place, f"the file has more than {LARGEST_FILE:,} bytes: it is no lock", code="lock-too-large")
+    value = _parse(data, place)
     if not isinstance(value, dict):
-        refuse(path, "a lock is a JSON object", code="lock-field")
+        refuse(place, "a lock is a JSON object", code="lock-field")
     if value.get("format") != FORMAT or isinstance(value["format"], bool):
         found = value.get("format")
-        refuse(path, f"this is no lock of format {FORMAT}: `format` is {found!r}", code="lock-format", key="format")
-    file = validated(value, path)
+        refuse(place, f"this is no lock of format {FORMAT}: `format` is {found!r}", code="lock-format", key="format")
+    file = validated(value, place)
     del value["digest"]
     try:
         found = digest(value)
     except UnicodeEncodeError:
-        refuse(path, "a text in it holds half a character of UTF-16: the file is no lock", code="lock-not-json")
+        refuse(place, "a text in it holds half a character of UTF-16: the file is no lock", code="lock-not-json")
     if found != file.digest:
         refuse(
-            path,
+            place,
             f"the lock's digest is {file.digest}, its fields give {found}: it was changed by hand or damaged",
             code="lock-digest",
             key="digest",
             hint="make it again with `mixture lock`",
         )
     try:
-        lock = lock_of(file, path)
-        self_check(lock, place=Place(file=str(path), path="check"))
+        lock = lock_of(file, place)
+        self_check(lock, place=replace(place, path="check"))
     except MemoryError:
-        refuse(path, "its schedule needs more memory than there is", code="lock-too-large")
+        refuse(place, "its schedule needs more memory than there is", code="lock-too-large")
     if document(lock) != value:
-        refuse(path, "a field that may be left out is there with nothing in it", code="lock-not-canonical")
+        refuse(place, "a field that may be left out is there with nothing in it", code="lock-not-canonical")
     return lock
 
 
@@ -71,17 +82,17 @@ def lock_text(lock: Lock) -> str:
 
 
 def _read(path: Path) -> bytes:
+    """The bytes of the file, or one more than a lock may have."""
+    place = Place(file=str(path))
     try:
         if path.is_dir():
-            refuse(path, "this is a folder, not a lock file", code="lock-unreadable")
+            refuse(place, "this is a folder, not a lock file", code="lock-unreadable")
         with path.open("rb") as file:
             data = file.read(LARGEST_FILE + 1)
     except FileNotFoundError:
-        refuse(path, "there is no such lock file", code="lock-missing", hint="`mixture lock SPEC` makes one")
+        refuse(place, "there is no such lock file", code="lock-missing", hint="`mixture lock SPEC` makes one")
     except (OSError, ValueError) as error:
-        refuse(path, f"the lock can not be read: {_reason(error)}", code="lock-unreadable")
-    if len(data) > LARGEST_FILE:
-        refuse(path, f"the file has more than {LARGEST_FILE:,} bytes: it is no lock", code="lock-too-large")
+        refuse(place, f"the lock can not be read: {_reason(error)}", code="lock-unreadable")
     return data
 
 
@@ -89,7 +100,7 @@ def _reason(error: OSError | ValueError) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
-def _parse(data: bytes, path: Path) -> object:
+def _parse(data: bytes, place: Place) -> object:
     """The JSON value of a file that holds integers only, no key twice, and valid UTF-8."""
     try:
         return json.loads(
@@ -99,14 +110,14 @@ def _parse(data: bytes, path: Path) -> object:
             parse_constant=_not_an_integer,
         )
     except json.JSONDecodeError as error:
-        place = Place(file=str(path), line=error.lineno, column=error.colno)
-        raise LockError(f"not JSON: {error.msg}", code="lock-not-json", place=place) from error
+        at = replace(place, line=error.lineno, column=error.colno)
+        raise LockError(f"not JSON: {error.msg}", code="lock-not-json", place=at) from error
     except UnicodeDecodeError as error:
-        refuse(path, f"byte {error.start} is not UTF-8: the file is no lock", code="lock-not-json")
+        refuse(place, f"byte {error.start} is not UTF-8: the file is no lock", code="lock-not-json")
     except RecursionError:
-        refuse(path, "lists and objects are nested too deeply: the file is no lock", code="lock-not-json")
+        refuse(place, "lists and objects are nested too deeply: the file is no lock", code="lock-not-json")
     except ValueError as error:
-        refuse(path, str(error), code="lock-not-json")
+        refuse(place, str(error), code="lock-not-json")
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
