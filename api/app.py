@@ -99,9 +99,9 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 
 def _warm(services: Services) -> None:
-    """Open the repository and read the built-in mixtures. What fails is said by /readyz, and tried again when asked."""
+    """Read the built-in mixtures and open the repository. What fails is said by /readyz, and tried again when asked."""
     try:
-        services.builtin.all()
+        services.builtin_mixtures()
         _ = services.repository
     except (MixtureError, OSError) as error:
         logger.error("not ready: %s", error)

@@ -1,63 +1,124 @@
-"""Mixtures from folders that the service was started with: read-only, re-read when their files change.
+"""Mixtures from folders that the service was started with: read-only, re-read when a file that they say changes.
 
 While a folder is being rewritten, and spec, catalog and lock do not agree, the last ones that did hold.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from api.library import LoadedMixture, Source
+from api.library import LoadedMixture
+from api.pathless import reason_without, without_folders
 from api.refs import is_name
+from api.repository import Bundle, Source
 from api.stores import Stores
 from mixture.errors import MixtureError
+from mixture.file_names import LOCK_FILE, SPEC_FILE, STORE_FILE, STORE_TABLE
 from mixture.plan import Lock, check_lock, lock_text, plan_json, read_lock
-from mixture.spec import load_spec
+from mixture.spec import Spec, parse_spec
+from mixture.spec.source import read_source
+from mixture.spec.tables import named_tables
 
-SPEC_FILE = "mixture.yaml"
-LOCK_FILE = "mixture.lock.json"
+RETRY_SECONDS = 3.0
+"""A folder that could not be read is read again after that, or as soon as one of its files is another."""
 
 logger = logging.getLogger("mixture.service")
 
-Signature = tuple[tuple[str, int, int, int], ...]
+Signature = tuple[tuple[int, int, int] | None, ...]
+"""Times, sizes and numbers of files, None for one that is not there: changed when one of them was."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Folder:
-    """What was last read from a folder. `loaded` is None where it never held together."""
+class LeftOut:
+    """A folder that is not shown as it is, and why, without the folders of the server.
 
+    folder: its name
+    name:   that of the mixture, where its spec can be read
+    code:   of the error
+    digest: the lock that is shown instead, the last that could be read; None where nothing is
+    """
+
+    folder: str
+    name: str | None
+    code: str
+    detail: str
+    digest: str | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Folder:
+    """What was last read from a folder, at `at`: `files` are those that it was read from, as they were before.
+
+    loaded, bundle: None where it never held together
+    left_out:       why it could not be read at the last attempt
+    """
+
+    files: tuple[Path, ...]
     signature: Signature
+    at: float
     loaded: LoadedMixture | None
+    bundle: Bundle | None
+    left_out: LeftOut | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """All folders as they were found by one look."""
+
+    folders: Mapping[Path, _Folder]
+    mixtures: dict[str, LoadedMixture]
+    bundles: Mapping[tuple[str, str], Bundle]
 
 
 class BuiltinMixtures:
     """The mixtures in folders: each folder is one, or holds some."""
 
-    def __init__(self, folders: Sequence[Path], store_dirs: Sequence[Path], shared: Stores) -> None:
+    def __init__(
+        self,
+        folders: Sequence[Path],
+        store_dirs: Sequence[Path],
+        shared: Stores,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._folders = tuple(folders)
         self._store_dirs = tuple(store_dirs)
         self._shared = shared
-        self._read: dict[Path, _Folder] = {}
-        self._guard = threading.Lock()
+        self._clock = clock
+        self._stores: dict[Path, Stores] = {}
+        self._shown: _Shown | None = None
+        self._looking = threading.Lock()
 
-    def all(self) -> dict[str, LoadedMixture]:
+    def all(self) -> Mapping[str, LoadedMixture]:
         """Mixtures by name, in order of name. Where two have one name, the later ones get `-2`, `-3`, …"""
-        found: dict[str, LoadedMixture] = {}
-        with self._guard:
-            for path in self._paths():
-                loaded = self._current(path)
-                if loaded is None:
-                    continue
-                name, number = loaded.name, 1
-                while name in found:
-                    number += 1
-                    name = f"{loaded.name}-{number}"
-                found[name] = loaded if name == loaded.name else replace(loaded, name=name)
-        return dict(sorted(found.items()))
+        return self._look().mixtures
+
+    def bundle(self, name: str, digest: str) -> Bundle | None:
+        """All that was read of a mixture that is shown, as the repository keeps it; None for what is not shown."""
+        return self._look().bundles.get((name, digest))
+
+    def left_out(self) -> list[LeftOut]:
+        """The folders that are not shown as they are, in order."""
+        return [one.left_out for one in self._look().folders.values() if one.left_out is not None]
+
+    def _look(self) -> _Shown:
+        """What is there now; while one thread reads what changed, the others go on with what was there before."""
+        if self._looking.acquire(blocking=self._shown is None):
+            try:
+                before = {} if self._shown is None else self._shown.folders
+                found = {path: self._current(path, before.get(path)) for path in self._paths()}
+                if self._shown is None or found != before:
+                    self._shown = _named(found)
+            finally:
+                self._looking.release()
+        assert self._shown is not None, "the first look is waited for"
+        return self._shown
 
     def _paths(self) -> Iterator[Path]:
         for folder in self._folders:
@@ -66,51 +127,113 @@ class BuiltinMixtures:
             elif folder.is_dir():
                 yield from (path for path in sorted(folder.iterdir()) if (path / LOCK_FILE).is_file())
 
-    def _current(self, path: Path) -> LoadedMixture | None:
-        known = self._read.get(path)
-        signature: Signature = ()
-        try:
-            signature = _signature(path)
-            if known is not None and known.signature == signature:
-                return known.loaded
-            loaded: LoadedMixture | None = self._load(path)
-        except (MixtureError, OSError) as error:
-            last = known.loaded if known is not None else None
-            kept = "is left out" if last is None else f"stays at {last.digest}"
-            logger.warning("the mixture in %s %s: %s", path, kept, error)
-            loaded = last
-        self._read[path] = _Folder(signature, loaded)
-        return loaded
+    def _current(self, path: Path, known: _Folder | None) -> _Folder:
+        now = self._clock()
+        if known is not None and _signature(known.files) == known.signature:
+            is_settled = known.left_out is None or now - known.at < RETRY_SECONDS
+            return known if is_settled else self._read(path, known, now)
+        return self._read(path, known, now)
 
-    def _load(self, path: Path) -> LoadedMixture:
+    def _read(self, path: Path, known: _Folder | None, now: float) -> _Folder:
+        files: tuple[Path, ...] = (path / SPEC_FILE, path / LOCK_FILE)
+        signature = _signature(files)
+        spec: Spec | None = None
+        try:
+            data = read_source(path / SPEC_FILE)
+            spec = parse_spec(data, path=path / SPEC_FILE)
+            tables = _tables(spec)
+            signature += _signature(more := tuple(_beside(tables.values())))
+            files += more
+            made = self._load(path, data, spec, tables)
+            if _signature(files) != signature:
+                raise MixtureError("its files changed while they were read", code="changed-meanwhile")
+        except (MixtureError, OSError) as error:
+            loaded, bundle = (None, None) if known is None else (known.loaded, known.bundle)
+            left_out = LeftOut(
+                folder=path.name,
+                name=None if spec is None else spec.mixture,
+                code=error.code if isinstance(error, MixtureError) else "file-unreadable",
+                detail=reason_without(path, error),
+                digest=None if loaded is None else loaded.digest,
+            )
+            if known is None or known.left_out != left_out:
+                kept = "is left out" if loaded is None else f"stays at {loaded.digest}"
+                logger.warning("the mixture in %s %s: %s", path, kept, error)
+            return _Folder(files, signature, now, loaded, bundle, left_out)
+        return _Folder(files, signature, now, *made, None)
+
+    def _load(self, path: Path, data: bytes, spec: Spec, tables: Mapping[str, Path]) -> tuple[LoadedMixture, Bundle]:
         lock = read_lock(path / LOCK_FILE)
-        spec_text = (path / SPEC_FILE).read_text(encoding="utf-8")
-        spec = load_spec(path / SPEC_FILE)
         plan = check_lock(lock, spec)
-        own = [folder for folder in (path / "store",) if folder.is_dir()]
-        return LoadedMixture(
+        shown = without_folders(plan_json(plan))
+        bundle = Bundle(
+            digest=lock.digest,
+            mixture=lock.mixture,
+            steps=plan.steps,
+            sequences=plan.sequences,
+            tokens=plan.tokens,
+            domains=len(plan.domains),
+            spec=data,
+            tables={name: _file(table).read_bytes() for name, table in tables.items()},
+            lock=lock_text(lock).encode(),
+            plan=json.dumps(shown, ensure_ascii=False).encode(),
+        )
+        loaded = LoadedMixture(
             name=_name(lock, path),
             digest=lock.digest,
             lock=lock,
-            lock_text=lock_text(lock),
-            plan_json=without_folders(plan_json(plan)),
-            spec_text=spec_text,
+            lock_text=bundle.lock.decode(),
+            plan_json=shown,
+            spec_text=data.decode(),
             catalog=plan.catalog,
             domain_column=spec.catalog.domain,
             source=Source.BUILTIN,
             published=None,
-            stores=Stores([*own, *self._store_dirs]) if own else self._shared,
+            stores=self._stores_of(path),
         )
+        return loaded, bundle
+
+    def _stores_of(self, path: Path) -> Stores:
+        """The stores that a folder's mixtures are read from, its own first; the same ones however often it changes."""
+        if path not in self._stores and (path / "store").is_dir():
+            self._stores[path] = Stores([path / "store", *self._store_dirs])
+        return self._stores.get(path, self._shared)
 
 
-def without_folders(plan: dict[str, object]) -> dict[str, object]:
-    """A plan's JSON with the names of files alone in the places of findings: folders are the server's own."""
-    findings = plan["findings"]
-    assert isinstance(findings, list)
-    for finding in findings:
-        if finding["place"] is not None and finding["place"]["file"] is not None:
-            finding["place"]["file"] = Path(finding["place"]["file"]).name
-    return plan
+def _named(folders: Mapping[Path, _Folder]) -> _Shown:
+    mixtures: dict[str, LoadedMixture] = {}
+    bundles: dict[tuple[str, str], Bundle] = {}
+    for one in folders.values():
+        if one.loaded is None or one.bundle is None:
+            continue
+        name, number = one.loaded.name, 1
+        while name in mixtures:
+            number += 1
+            name = f"{one.loaded.name}-{number}"
+        mixtures[name] = one.loaded if name == one.loaded.name else replace(one.loaded, name=name)
+        bundles[name, one.bundle.digest] = one.bundle
+    return _Shown(folders, dict(sorted(mixtures.items())), bundles)
+
+
+def _tables(spec: Spec) -> dict[str, Path]:
+    """What the spec names, by name alone; the catalog where another table has its name.
+
+    A service answers from the catalog and the lock: what the other tables say is in the lock.
+    """
+    *others, catalog = reversed([path for _, path in named_tables(spec)])
+    return {path.name: path for path in (*others, catalog)}
+
+
+def _file(table: Path) -> Path:
+    """The file that a table is read from: itself, or the one in a store's folder."""
+    return table / STORE_TABLE if table.is_dir() else table
+
+
+def _beside(tables: Iterable[Path]) -> Iterator[Path]:
+    for table in tables:
+        if table.is_dir():
+            yield table / STORE_FILE
+        yield _file(table)
 
 
 def _name(lock: Lock, path: Path) -> str:
@@ -121,11 +244,13 @@ def _name(lock: Lock, path: Path) -> str:
     raise MixtureError(f"neither {lock.mixture!r} nor {path.name!r} can be a name in an address", code="bad-name")
 
 
-def _signature(path: Path) -> Signature:
-    """Names, times, sizes and numbers of the files of a folder: changed when one of them was."""
-    found = []
-    for entry in sorted(path.iterdir()):
-        if entry.is_file():
-            status = entry.stat()
-            found.append((entry.name, status.st_mtime_ns, status.st_size, status.st_ino))
-    return tuple(found)
+def _signature(files: Iterable[Path]) -> Signature:
+    return tuple(map(_written, files))
+
+
+def _written(file: Path) -> tuple[int, int, int] | None:
+    try:
+        status = file.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino

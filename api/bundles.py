@@ -20,12 +20,13 @@ from tempfile import TemporaryDirectory
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from api.builtin import LOCK_FILE, SPEC_FILE
+from api.pathless import told_without
 from api.problems import Problem
 from api.repository import Bundle, write_digest
-from mixture.catalog import Catalog, read_catalog
-from mixture.errors import LockError, MixtureError, SpecError
-from mixture.plan import Lock, Plan, check_lock, lock_text, make_lock, make_plan, plan_json, read_lock
+from mixture.catalog import TABLE_ENDINGS, Catalog, read_catalog
+from mixture.errors import LockError, Place, SpecError
+from mixture.file_names import LOCK_FILE, SPEC_FILE, STORE_FILE, STORE_TABLE
+from mixture.plan import Lock, Plan, check_lock, lock_text, make_lock, make_plan, parse_lock, plan_json
 from mixture.spec import Spec, parse_spec
 from mixture.spec.tables import named_tables
 
@@ -59,11 +60,11 @@ def make_bundle(spec: str, tables: Mapping[str, str], *, lock: str | None = None
     _check_names(tables)
     data, contents = spec.encode(), {name: _bytes(name, text) for name, text in tables.items()}
     _check_sizes(contents)
-    with _place(), TemporaryDirectory(prefix="mixture-") as made, _told_without(Path(made)):
+    with _place(), TemporaryDirectory(prefix="mixture-") as made, told_without(Path(made)):
         folder = Path(made)
         lay_out(folder, contents)
         read = _read_spec(data, folder, contents)
-        given = None if lock is None else _read_lock(folder, lock)
+        given = None if lock is None else parse_lock(lock.encode(), place=Place(file=LOCK_FILE))
         plan = make_plan(read, _read_catalog(read))
         fixed = make_lock(plan, content=None if given is None else given.content)
         if given is not None and given.digest != fixed.digest:
@@ -86,10 +87,10 @@ def lay_out(folder: Path, tables: Mapping[str, bytes]) -> None:
     """Write tables as a spec in this folder names them; of a store, its table and a store.json with nothing in it."""
     for name, data in tables.items():
         path = folder / name
-        if not path.suffix:
+        if path.suffix.lower() not in TABLE_ENDINGS:
             path.mkdir()
-            (path / "store.json").touch()
-            path = path / "domains.parquet"
+            (path / STORE_FILE).touch()
+            path = path / STORE_TABLE
         path.write_bytes(data)
 
 
@@ -149,11 +150,6 @@ def _read_catalog(spec: Spec) -> Catalog:
     return catalog
 
 
-def _read_lock(folder: Path, text: str) -> Lock:
-    (folder / LOCK_FILE).write_text(text, encoding="utf-8")
-    return read_lock(folder / LOCK_FILE)
-
-
 def _differs(given: Lock, fixed: Lock, spec: Spec, plan: Plan) -> Problem:
     """Both digests, and the first thing that differs."""
     try:
@@ -178,25 +174,6 @@ def _place() -> Iterator[None]:
         yield
     finally:
         _PLACES.release()
-
-
-@contextmanager
-def _told_without(folder: Path) -> Iterator[None]:
-    """Take the folder out of what errors say: files are named as the spec names them."""
-    try:
-        yield
-    except MixtureError as error:
-        for single in (error, *getattr(error, "errors", ())):
-            _take_out(f"{folder}/", single)
-        raise
-
-
-def _take_out(prefix: str, error: MixtureError) -> None:
-    error.message = error.message.replace(prefix, "")
-    if error.hint is not None:
-        error.hint = error.hint.replace(prefix, "")
-    if error.place is not None and error.place.file is not None:
-        error.place = replace(error.place, file=error.place.file.removeprefix(prefix))
 
 
 def _bytes(name: str, text: str) -> bytes:

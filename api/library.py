@@ -1,26 +1,17 @@
-"""Mixtures in memory: what a lock, its spec and its catalog say, loaded once by digest and kept while there is room."""
+"""A mixture in memory: what its lock, its spec and its catalog say."""
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
 from functools import cached_property
 
+from api.repository import Source
 from api.stores import Stores
 from mixture.catalog import Catalog
 from mixture.plan import Lock
 from mixture.store import Store
-
-
-class Source(StrEnum):
-    """Where a mixture comes from: a folder that the service was started with, or somebody who published it."""
-
-    BUILTIN = "builtin"
-    PUBLISHED = "published"
 
 
 @dataclass(frozen=True)
@@ -63,41 +54,3 @@ class LoadedMixture:
                 break
             lines.append(line.lstrip("#").strip())
         return " ".join(lines).strip()
-
-
-class Kept:
-    """Loaded mixtures by (name, digest), the ones used last. Threads that ask for the same one load it once."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._held: OrderedDict[tuple[str, str], LoadedMixture] = OrderedDict()
-        self._loading: dict[tuple[str, str], threading.Lock] = {}
-        self._guard = threading.Lock()
-
-    def get(self, name: str, digest: str, load: Callable[[], LoadedMixture]) -> LoadedMixture:
-        """The mixture that is kept, or that `load` gives."""
-        key = (name, digest)
-        with self._guard:
-            if key in self._held:
-                self._held.move_to_end(key)
-                return self._held[key]
-            loading = self._loading.setdefault(key, threading.Lock())
-        with loading:
-            with self._guard:
-                if key in self._held:
-                    return self._held[key]
-            try:
-                found = load()
-            finally:
-                with self._guard:
-                    self._loading.pop(key, None)
-            with self._guard:
-                self._held[key] = found
-                while len(self._held) > self._most:
-                    self._held.popitem(last=False)
-            return found
-
-    def peek(self, name: str, digest: str) -> LoadedMixture | None:
-        """The mixture if it is kept."""
-        with self._guard:
-            return self._held.get((name, digest))

@@ -6,7 +6,8 @@ import logging
 from functools import lru_cache
 from pathlib import Path
 
-from api.library import LoadedMixture, Source
+from api.library import LoadedMixture
+from api.repository import Source
 from mixture.catalog import OVERVIEW, Catalog, Overview, check_overview, read_overview
 from mixture.errors import MixtureError
 

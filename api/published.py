@@ -1,4 +1,4 @@
-"""Published mixtures: from the bytes that the repository keeps to what the service answers from."""
+"""Mixtures that the repository keeps: from their bytes to what the service answers from."""
 
 from __future__ import annotations
 
@@ -6,36 +6,39 @@ import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from api.builtin import LOCK_FILE, SPEC_FILE
 from api.bundles import lay_out
-from api.library import LoadedMixture, Source
-from api.repository import Bundle, MixtureRecord
+from api.library import LoadedMixture
+from api.pathless import told_without
+from api.repository import Bundle, MixtureRecord, Source
 from api.stores import Stores
-from mixture.catalog import read_catalog
-from mixture.plan import read_lock
-from mixture.spec import load_spec
+from mixture.catalog import Catalog, read_catalog
+from mixture.errors import Place
+from mixture.file_names import LOCK_FILE, SPEC_FILE
+from mixture.plan import parse_lock
+from mixture.spec import Spec, parse_spec
 
 
-def load_published(bundle: Bundle, record: MixtureRecord, stores: Stores) -> LoadedMixture:
-    """The mixture in a bundle. Raises MixtureError where its bytes are no longer what was published."""
-    with TemporaryDirectory(prefix="mixture-") as made:
-        folder = Path(made)
-        lay_out(folder, bundle.tables)
-        (folder / SPEC_FILE).write_bytes(bundle.spec)
-        (folder / LOCK_FILE).write_bytes(bundle.lock)
-        spec = load_spec(folder / SPEC_FILE)
-        catalog = read_catalog(folder / spec.catalog.path.name, domain=spec.catalog.domain)
-        lock = read_lock(folder / LOCK_FILE)
+def load_kept(bundle: Bundle, record: MixtureRecord, stores: Stores) -> LoadedMixture:
+    """The mixture in a bundle. Raises MixtureError where its bytes are no longer what was kept."""
+    spec = parse_spec(bundle.spec, path=Path(SPEC_FILE))
     return LoadedMixture(
         name=record.name or record.mixture,
         digest=record.digest,
-        lock=lock,
+        lock=parse_lock(bundle.lock, place=Place(file=LOCK_FILE)),
         lock_text=bundle.lock.decode(),
         plan_json=json.loads(bundle.plan),
         spec_text=bundle.spec.decode(),
-        catalog=catalog,
+        catalog=_catalog(bundle, spec),
         domain_column=spec.catalog.domain,
-        source=Source.PUBLISHED,
-        published=record.published,
+        source=record.source,
+        published=record.published if record.source is Source.PUBLISHED else None,
         stores=stores,
     )
+
+
+def _catalog(bundle: Bundle, spec: Spec) -> Catalog:
+    """The catalog, from a folder with nothing else: tables are read by what their files are named."""
+    name = spec.catalog.path.name
+    with TemporaryDirectory(prefix="mixture-") as made, told_without(Path(made)):
+        lay_out(Path(made), {one: data for one, data in bundle.tables.items() if one == name})
+        return read_catalog(Path(made) / name, domain=spec.catalog.domain)

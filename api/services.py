@@ -10,6 +10,7 @@ import asyncio
 import json
 import logging
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -17,17 +18,19 @@ from functools import lru_cache
 from typing import Annotated
 
 from fastapi import Depends, Request
+from sqlalchemy.exc import SQLAlchemyError
 
 from api.builtin import BuiltinMixtures
 from api.caching import Lifetime
-from api.library import Kept, LoadedMixture
+from api.kept import Kept
+from api.library import LoadedMixture
 from api.limits import RateLimit, StreamPlaces, write_places
 from api.log_watch import LogWatch
 from api.metrics import Metrics
 from api.problems import Problem, problem_of
-from api.published import load_published
+from api.published import load_kept
 from api.refs import Ref, RefText, parse_ref
-from api.repository import MixtureRecord, Repository
+from api.repository import MixtureRecord, Repository, read_digest
 from api.settings import Settings
 from api.stores import Stores
 from mixture.catalog import Catalog
@@ -37,6 +40,8 @@ from mixture.store import Store
 CONDITION_WAIT_SECONDS = 5.0
 KEPT_CONDITIONS = 1024
 KEPT_DIGESTS = 100_000
+KEEP_AGAIN_SECONDS = 30.0
+"""Where built-in mixtures could not be written to the repository, reading them tries again after that."""
 
 logger = logging.getLogger("mixture.service")
 
@@ -57,7 +62,12 @@ class Services:
         self.log_watch = LogWatch(self._last_seqs, self.stopping)
         self.stores = Stores(settings.store_dirs)
         self.builtin = BuiltinMixtures(settings.mixtures_dirs, settings.store_dirs, self.stores)
-        self._kept = Kept(settings.loaded_mixtures)
+        self._kept: Kept[tuple[str, str], LoadedMixture] = Kept(settings.loaded_mixtures)
+        self._safe: set[tuple[str, str]] = set()
+        self._all_safe: Mapping[str, LoadedMixture] | None = None
+        self._keeping = threading.Lock()
+        self._clock = time.monotonic
+        self._next_try = self._clock()
         self._catalog_of = lru_cache(KEPT_DIGESTS)(self._read_catalog_digest)
         self._conditions = Conditions(settings.max_conditions, settings.condition_seconds)
         self._repository: Repository | None = None
@@ -85,42 +95,102 @@ class Services:
     def mixture(self, ref: str | Ref) -> LoadedMixture:
         """The mixture that a reference names; a built-in one comes first, and nobody may publish under its name.
 
-        Raises Problem: 404 `unknown-mixture`, 503 where what was published can not be read.
+        A digest goes with every name that has ever led to it, whatever the name leads to now.
+        Raises Problem: 404 `unknown-mixture`, 503 where what is kept can not be read.
         """
         asked = parse_ref(ref) if isinstance(ref, str) else ref
         if asked is None:
             hint = "NAME, or NAME@sha256:DIGEST with all 64 digits, is right"
             raise Problem(404, f"there is no mixture {ref!r}", code="unknown-mixture", hint=hint)
-        builtin = self.builtin.all()
-        current = builtin.get(asked.name)
+        current = self.builtin_mixtures().get(asked.name)
         if current is not None and asked.digest in (None, current.digest):
-            # Kept by digest too: whoever pinned this one still has it after its folder has changed.
-            return self._kept.get(current.name, current.digest, lambda: current)
-        if asked.digest is not None:
-            kept = self._kept.peek(asked.name, asked.digest)
-            if kept is not None:
-                return kept
-        if current is None:
-            try:
-                record = self.repository.get(str(asked))
-            except MixtureError as error:
-                if error.code != "unknown-mixture":
-                    raise
-                raise _unknown(asked, list(builtin)) from error
-            return self._kept.get(asked.name, record.digest, lambda: self._load(record))
-        raise _unknown(asked, list(builtin))
+            return current
+        try:
+            record = self.repository.get(str(asked))
+        except MixtureError as error:
+            if error.code != "unknown-mixture":
+                raise
+            raise self._unknown(asked) from error
+        stores = self.stores if current is None else current.stores
+        return self._kept.get((asked.name, record.digest), lambda: self._load(record, stores))
 
-    def _load(self, record: MixtureRecord) -> LoadedMixture:
+    def mixture_to_run(self, text: str) -> LoadedMixture:
+        """The mixture that somebody trains on, by reference or by the digest of its lock alone, which is kept from now.
+
+        Raises as `mixture` and `keep` do, and RepositoryError `unknown-mixture`.
+        """
+        found = self._by_digest(text) or self.mixture(text)
+        self.keep(found)
+        return found
+
+    def _by_digest(self, text: str) -> LoadedMixture | None:
+        digest = read_digest(text)
+        if digest is None:
+            return None
+        builtin = (one for one in self.builtin_mixtures().values() if one.digest == digest)
+        found = next(builtin, None)
+        return found or self.mixture(Ref(str(self.repository.get(text).name), digest))
+
+    def _load(self, record: MixtureRecord, stores: Stores) -> LoadedMixture:
         bundle = self.repository.bundle(record.digest)
         try:
-            return load_published(bundle, record, self.stores)
+            return load_kept(bundle, record, stores)
         except MixtureError as error:
-            # It was right when it was published, by a version that may know more than this one.
+            # It was right when it was kept, by a version that may know more than this one.
             raise problem_of(error, status=503) from error
+
+    def _unknown(self, ref: Ref) -> Problem:
+        names = list(self.builtin.all())
+        facts: dict[str, object] = {"ref": str(ref)}
+        for left in self.builtin.left_out():
+            if left.digest is None and ref.name in (left.name, left.folder):
+                detail = f"the mixture '{ref}' is left out: {left.detail}"
+                facts["left_out"] = left.code
+                return Problem(404, detail, code="unknown-mixture", hint="/readyz says what is left out", facts=facts)
+        hint = nearest(ref.name, names) if ref.name not in names else "the name is there, and never led to this digest"
+        return Problem(404, f"there is no mixture '{ref}'", code="unknown-mixture", hint=hint, facts=facts)
+
+    def keep(self, one: LoadedMixture) -> None:
+        """Keep a built-in mixture in the repository, so that its digest leads to it when its folder has changed.
+
+        Raises RepositoryError where the repository can not be written to.
+        """
+        key = (one.name, one.digest)
+        bundle = None if key in self._safe else self.builtin.bundle(*key)
+        if bundle is None:
+            return
+        hidden = self.repository.keep(one.name, bundle)
+        if hidden is not None:
+            logger.warning("the mixture %r of a folder hides the one that was published as sha256:%s", one.name, hidden)
+        self._safe.add(key)
+
+    def is_kept(self, one: LoadedMixture) -> bool:
+        """Whether a mixture can be had by its digest from now on, whatever becomes of its folder."""
+        key = (one.name, one.digest)
+        return key in self._safe or self.builtin.bundle(*key) is None
+
+    def builtin_mixtures(self) -> Mapping[str, LoadedMixture]:
+        """The built-in mixtures by name, kept in the repository before anybody is told their digests.
+
+        Where that is not possible, it is said in the log and tried again later: they can be read without.
+        """
+        found = self.builtin.all()
+        if found is self._all_safe or self._clock() < self._next_try or not self._keeping.acquire(blocking=False):
+            return found
+        try:
+            for one in found.values():
+                self.keep(one)
+            self._all_safe = found
+        except (MixtureError, OSError, SQLAlchemyError) as error:
+            self._next_try = self._clock() + KEEP_AGAIN_SECONDS
+            logger.warning("built-in mixtures can not be kept, and are gone when their folders change: %s", error)
+        finally:
+            self._keeping.release()
+        return found
 
     def heads(self, *, after: str | None, limit: int) -> list[LoadedMixture | MixtureRecord]:
         """Built-in and published mixtures in order of name (code points), from behind `after`, up to `limit`."""
-        builtin = [one for name, one in self.builtin.all().items() if after is None or name > after]
+        builtin = [one for name, one in self.builtin_mixtures().items() if after is None or name > after]
         names = {one.name for one in builtin}
         published = [one for one in self.repository.names(after=after, limit=limit) if one.name not in names]
         both: list[LoadedMixture | MixtureRecord] = [*builtin, *published]
@@ -147,11 +217,6 @@ class Services:
         Raises CatalogError, and Problem 503 `busy` where too many conditions are being worked out.
         """
         return self._conditions.select(catalog, where)
-
-
-def _unknown(ref: Ref, names: list[str]) -> Problem:
-    hint = nearest(ref.name, names) if ref.name not in names else "the name is there, and points to another digest"
-    return Problem(404, f"there is no mixture '{ref}'", code="unknown-mixture", hint=hint, facts={"ref": str(ref)})
 
 
 class Conditions:
@@ -220,7 +285,8 @@ def asked_mixture(ref: RefText, services: AppServices) -> Asked:
     mixture = services.mixture(ref)
     parsed = parse_ref(ref)
     assert parsed is not None
-    return Asked(mixture, parsed, Lifetime.SHORT if parsed.digest is None else Lifetime.FOR_GOOD)
+    is_for_good = parsed.digest is not None and services.is_kept(mixture)
+    return Asked(mixture, parsed, Lifetime.FOR_GOOD if is_for_good else Lifetime.SHORT)
 
 
 AskedMixture = Annotated[Asked, Depends(asked_mixture)]

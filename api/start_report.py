@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from api.builtin import LOCK_FILE, SPEC_FILE, BuiltinMixtures
+from api.builtin import BuiltinMixtures
 from api.setting_texts import missing_folders
 from api.settings import Settings, unknown_variables
 from mixture.errors import MixtureError
+from mixture.file_names import LOCK_FILE, SPEC_FILE
 
 
 def overview(settings: Settings, builtin: BuiltinMixtures) -> Iterator[str]:

@@ -10,6 +10,7 @@ from api.repository.records import (
     Published,
     RunRecord,
     Scope,
+    Source,
     TokenRecord,
 )
 from api.repository.refs import check_name, read_digest, write_digest
@@ -29,6 +30,7 @@ __all__ = [
     "RepositoryError",
     "RunRecord",
     "Scope",
+    "Source",
     "TokenRecord",
     "check_name",
     "read_digest",

@@ -1,18 +1,19 @@
-"""Mixtures and their names: what is published stays, a name is moved by whoever knows what it replaces."""
+"""Mixtures and their names: what is kept stays, a name is moved by whoever knows what it replaces."""
 
 from __future__ import annotations
 
+import hashlib
 from datetime import UTC, datetime
-from typing import Never
 
-from sqlalchemy import select
+from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from api.repository.database import Database, insert_missing
 from api.repository.errors import RepositoryError
 from api.repository.models import MixtureRow, MoveRow, NameRow, TableRow
+from api.repository.names import decide, hidden, last_move, lead, point
 from api.repository.objects import Objects
-from api.repository.records import Bundle, Change, MixtureRecord, Move, Published
+from api.repository.records import Bundle, MixtureRecord, Move, Published, Source
 from api.repository.refs import check_name, read_ref, write_digest
 
 
@@ -34,12 +35,32 @@ class Mixtures:
         Raises RepositoryError: `name-invalid`, `digest-required`, `name-conflict` with `current` among its facts.
         """
         check_name(name)
+        with self.database.reading() as session:
+            # A refusal leaves nothing behind: it is looked for before any bytes are written, and again in the end.
+            decide(session.get(NameRow, name), name, bundle.digest, expected=expected, if_new=if_new)
         row, tables = self._kept(bundle, by)
         with self.database.writing() as session:
-            if insert_missing(session, MixtureRow, row):
-                for table in tables:
-                    insert_missing(session, TableRow, table)
-            return _point(session, name, bundle.digest, expected=expected, if_new=if_new, by=by)
+            _insert(session, row, tables)
+            done = point(session, name, bundle.digest, expected=expected, if_new=if_new, by=by)
+            ours = update(MixtureRow).where(MixtureRow.digest == bundle.digest, MixtureRow.by == "")
+            session.execute(ours.values(by=by, at=datetime.now(UTC)))
+            return done
+
+    def keep(self, name: str, bundle: Bundle) -> str | None:
+        """Keep a mixture that a folder of the service holds, and add it to the moves of its name where it is new there.
+
+        What was published under the name stays as it is, under its digests; the one that the name points to, if it is
+        another mixture, is given back: it can not be seen while the folder is there.
+        """
+        check_name(name)
+        with self.database.reading() as session:
+            held = session.get(NameRow, name)
+            if held is not None and last_move(session, name).to_digest == bundle.digest:
+                return hidden(held, bundle.digest)
+        row, tables = self._kept(bundle, "")
+        with self.database.writing() as session:
+            _insert(session, row, tables)
+            return lead(session, name, bundle.digest)
 
     def get(self, ref: str) -> MixtureRecord:
         """A mixture by `name`, `name@sha256:HEX` or `sha256:HEX`. Raises `ref-invalid`, `unknown-mixture`.
@@ -48,21 +69,21 @@ class Mixtures:
         that pointed to it, the first in order.
         """
         asked = read_ref(ref)
+        # What somebody published goes before what a folder was: of the same mixture, it says when and by whom.
+        moves = select(MoveRow).order_by(MoveRow.source.desc(), MoveRow.name, MoveRow.revision).limit(1)
         with self.database.reading() as session:
-            name: str | None
-            digest: str | None
             if isinstance(asked, str):
-                first = select(MoveRow.name).where(MoveRow.to_digest == asked).order_by(MoveRow.name)
-                name, digest = session.scalar(first.limit(1)), asked
-            elif asked.digest is None:
-                name, digest = asked.name, session.scalar(select(NameRow.digest).where(NameRow.name == asked.name))
+                moves = moves.where(MoveRow.to_digest == asked)
+            elif asked.digest is not None:
+                moves = moves.where(MoveRow.name == asked.name, MoveRow.to_digest == asked.digest)
             else:
-                moved = select(MoveRow.to_digest).where(MoveRow.name == asked.name, MoveRow.to_digest == asked.digest)
-                name, digest = asked.name, session.scalar(moved.limit(1))
-            row = None if digest is None else session.get(MixtureRow, digest)
-            if row is None:
+                now = select(NameRow.digest).where(NameRow.name == asked.name, NameRow.source == Source.PUBLISHED.value)
+                moves = moves.where(MoveRow.name == asked.name, MoveRow.to_digest == now.scalar_subquery())
+            move = session.scalar(moves)
+            if move is None:
                 raise RepositoryError(f"there is no mixture {ref!r}", code="unknown-mixture", ref=ref)
-            return _record(row, name)
+            row = session.get_one(MixtureRow, move.to_digest)
+            return _record(row, move.name, Source(move.source))
 
     def bundle(self, digest: str) -> Bundle:
         """All that is kept of a mixture. Raises `unknown-mixture`, `object-missing`, `object-damaged`."""
@@ -96,16 +117,17 @@ class Mixtures:
         return self.objects.get(row.lock)
 
     def names(self, *, after: str | None = None, limit: int) -> list[MixtureRecord]:
-        """The mixtures that names point to now, in order of name, from behind `after`."""
+        """The published mixtures that names point to now, in order of name, from behind `after`."""
         asked = select(NameRow.name, MixtureRow).join(MixtureRow, MixtureRow.digest == NameRow.digest)
+        asked = asked.where(NameRow.source == Source.PUBLISHED.value)
         if after is not None:
             asked = asked.where(NameRow.name > after)
         with self.database.reading() as session:
             rows = session.execute(asked.order_by(NameRow.name).limit(limit)).all()
-            return [_record(row, name) for name, row in rows]
+            return [_record(row, name, Source.PUBLISHED) for name, row in rows]
 
     def name_history(self, name: str, *, after: int = 0, limit: int) -> list[Move]:
-        """What a name has pointed to, oldest first, from behind revision `after`.
+        """What a name has led to, oldest first, from behind revision `after`.
 
         Raises `name-invalid`, `unknown-mixture`.
         """
@@ -115,11 +137,19 @@ class Mixtures:
             if session.get(NameRow, name) is None:
                 raise RepositoryError(f"there is no mixture {name!r}", code="unknown-mixture", ref=name)
             rows = session.scalars(asked.order_by(MoveRow.revision).limit(limit)).all()
-            return [Move(row.name, row.revision, row.from_digest, row.to_digest, row.at, row.by) for row in rows]
+            return [_move(row) for row in rows]
 
     def _kept(self, bundle: Bundle, by: str) -> tuple[dict[str, object], list[dict[str, object]]]:
-        """Write the bundle's bytes, so that they are on the disk before a row names them; gives the rows."""
-        put = self.objects.put
+        """Write the bundle's bytes, so that they are on the disk before a row names them; gives the rows.
+
+        Where the mixture is kept already, the bytes that it has stay; those among them that are damaged are mended.
+        """
+        files = {"spec": bundle.spec, "lock": bundle.lock, "plan": bundle.plan}
+        objects = {data: hashlib.sha256(data).hexdigest() for data in (*files.values(), *bundle.tables.values())}
+        named = self._objects_of(bundle.digest)
+        for data, digest in objects.items():
+            if not named or digest in named:
+                self.objects.put(data)
         row: dict[str, object] = {
             "digest": bundle.digest,
             "mixture": bundle.mixture,
@@ -127,58 +157,36 @@ class Mixtures:
             "sequences": bundle.sequences,
             "tokens": bundle.tokens,
             "domains": bundle.domains,
-            "spec": put(bundle.spec),
-            "lock": put(bundle.lock),
-            "plan": put(bundle.plan),
+            **{name: objects[data] for name, data in files.items()},
             "at": datetime.now(UTC),
             "by": by,
         }
         tables: list[dict[str, object]] = [
-            {"digest": bundle.digest, "name": name, "content": put(data)} for name, data in bundle.tables.items()
+            {"digest": bundle.digest, "name": name, "content": objects[data]} for name, data in bundle.tables.items()
         ]
         return row, tables
 
-
-def _point(session: Session, name: str, digest: str, *, expected: str | None, if_new: bool, by: str) -> Published:
-    """Let a name point to a digest, having waited for whoever is moving it too."""
-    at = datetime.now(UTC)
-    held = select(NameRow).where(NameRow.name == name).with_for_update()
-    row = session.scalar(held)
-    if row is None and expected is None:
-        first = {"name": name, "digest": digest, "revision": 1, "at": at}
-        if insert_missing(session, NameRow, first):
-            session.add(MoveRow(name=name, revision=1, from_digest=None, to_digest=digest, at=at, by=by))
-            return Published(name, digest, Change.CREATED)
-        row = session.scalar(held)  # another was first, and has committed
-    if row is None:
-        _conflict(name, "is not there: it points to nothing that could be replaced", None)
-    if row.digest == digest:
-        return Published(name, digest, Change.UNCHANGED)
-    current = write_digest(row.digest)
-    if if_new:
-        _conflict(name, f"is there already, and points to {current}", current)
-    if expected is None:
-        raise RepositoryError(
-            f"the name {name!r} points to another mixture: moving it needs the digest that it replaces",
-            code="digest-required",
-            hint=f'If-Match: "{current}"',
-            name=name,
-            current=current,
-        )
-    if expected != row.digest:
-        _conflict(name, f"points to {current}, not to {write_digest(expected)}", current)
-    replaced = row.digest
-    row.digest, row.revision, row.at = digest, row.revision + 1, at
-    session.add(MoveRow(name=name, revision=row.revision, from_digest=replaced, to_digest=digest, at=at, by=by))
-    return Published(name, digest, Change.MOVED, replaced)
+    def _objects_of(self, digest: str) -> set[str]:
+        """The digests of what is kept of a mixture; nothing where it is not there."""
+        with self.database.reading() as session:
+            row = session.get(MixtureRow, digest)
+            tables = session.scalars(select(TableRow.content).where(TableRow.digest == digest))
+            return set() if row is None else {row.spec, row.lock, row.plan, *tables}
 
 
-def _conflict(name: str, message: str, current: str | None) -> Never:
-    hint = "look at what it points to now, then say that digest" if current else "leave out the digest that it replaces"
-    raise RepositoryError(f"the name {name!r} {message}", code="name-conflict", hint=hint, name=name, current=current)
+def _insert(session: Session, row: dict[str, object], tables: list[dict[str, object]]) -> None:
+    """Add a mixture with its tables, unless it is there."""
+    if insert_missing(session, MixtureRow, row):
+        for table in tables:
+            insert_missing(session, TableRow, table)
 
 
-def _record(row: MixtureRow, name: str | None) -> MixtureRecord:
+def _move(row: MoveRow) -> Move:
+    by = row.by if row.source == Source.PUBLISHED.value else None
+    return Move(row.name, row.revision, row.from_digest, row.to_digest, row.at, by)
+
+
+def _record(row: MixtureRow, name: str, source: Source) -> MixtureRecord:
     return MixtureRecord(
         digest=row.digest,
         name=name,
@@ -187,6 +195,7 @@ def _record(row: MixtureRow, name: str | None) -> MixtureRecord:
         sequences=row.sequences,
         tokens=row.tokens,
         domains=row.domains,
+        source=source,
         published=row.at,
         by=row.by,
     )

@@ -48,6 +48,7 @@ Counter = BigInteger().with_variant(Integer, "sqlite")  # only INTEGER counts by
 # Ordered by code points in every database and locale: pages of a list must not depend on the machine.
 Name = String(100).with_variant(String(100, collation="C"), "postgresql")
 Digest = String(64)
+Origin = String(20)  # of `records.Source`
 
 
 class Base(DeclarativeBase):
@@ -64,7 +65,7 @@ class Base(DeclarativeBase):
 
 
 class MixtureRow(Base):
-    """A published mixture, by its lock's digest. Never changed."""
+    """A mixture by its lock's digest. Of one that was read from a folder `by` is empty, until somebody publishes it."""
 
     __tablename__ = "mixtures"
 
@@ -92,7 +93,10 @@ class TableRow(Base):
 
 
 class NameRow(Base):
-    """What a name points to now; `revision` counts its moves."""
+    """What a name points to now; `revision` counts its moves.
+
+    source: `published`; `builtin` where nobody has published under it: it only ever was the name of a folder's mixture
+    """
 
     __tablename__ = "names"
 
@@ -100,10 +104,11 @@ class NameRow(Base):
     digest: Mapped[str] = mapped_column(ForeignKey("mixtures.digest"))
     revision: Mapped[int] = mapped_column(BigInteger)
     at: Mapped[datetime] = mapped_column(UtcTime)
+    source: Mapped[str] = mapped_column(Origin, server_default="published")
 
 
 class MoveRow(Base):
-    """A name came to point to a mixture. Only added."""
+    """A name came to lead to a mixture: it was published, or a folder became it (`by` is then empty). Only added."""
 
     __tablename__ = "name_moves"
 
@@ -113,6 +118,7 @@ class MoveRow(Base):
     to_digest: Mapped[str] = mapped_column(ForeignKey("mixtures.digest"))
     at: Mapped[datetime] = mapped_column(UtcTime)
     by: Mapped[str] = mapped_column(Text)
+    source: Mapped[str] = mapped_column(Origin, server_default="published")
 
 
 class RunRow(Base):

@@ -8,6 +8,13 @@ from datetime import datetime
 from enum import StrEnum
 
 
+class Source(StrEnum):
+    """Where a mixture comes from: a folder that the service was started with, or somebody who published it."""
+
+    BUILTIN = "builtin"
+    PUBLISHED = "published"
+
+
 @dataclass(frozen=True, slots=True)
 class Bundle:
     """A mixture as it is kept: the texts as they were given, and what this service made of them.
@@ -31,7 +38,12 @@ class Bundle:
 
 @dataclass(frozen=True, slots=True)
 class MixtureRecord:
-    """A published mixture. `name` is the one that it was asked for by, or is listed under."""
+    """A mixture that is kept. `name` is the one that it was asked for by, or is listed under.
+
+    source:    of what the name led to: the same mixture may be in a folder and published under another name
+    published: when it was first published; of one that nobody published, when it was first read from a folder
+    by:        whose token published it; empty where nobody did
+    """
 
     digest: str
     name: str | None
@@ -40,6 +52,7 @@ class MixtureRecord:
     sequences: int
     tokens: int
     domains: int
+    source: Source
     published: datetime
     by: str
 
@@ -64,14 +77,18 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A line of a name's history; `from_digest` is None for the first. `revision` counts from 1."""
+    """A line of a name's history: from then on it led to `to_digest`. `revision` counts from 1.
+
+    from_digest: None for the first
+    by:          whose token moved it; None where a folder of the service came to be another mixture
+    """
 
     name: str
     revision: int
     from_digest: str | None
     to_digest: str
     at: datetime
-    by: str
+    by: str | None
 
 
 @dataclass(frozen=True, slots=True)

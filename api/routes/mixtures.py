@@ -12,10 +12,10 @@ from starlette.responses import Response
 
 from api import problems
 from api.formats import NOT_MODIFIED, Format, JsonOnly, json_answer, only, text_answer
-from api.library import LoadedMixture, Source
+from api.library import LoadedMixture
 from api.lists import Page, PageQuery, name_after, number_after, page_answer, page_of
 from api.plan_models import DIGEST, FindingShown, LockShown, PlanShown
-from api.repository import MixtureRecord, write_digest
+from api.repository import MixtureRecord, Source, write_digest
 from api.security import Reads
 from api.services import AppServices, AskedMixture
 from mixture.names import DIGEST_MARK
@@ -67,14 +67,16 @@ class Mixture(MixtureHead):
 
 
 class NameMove(BaseModel):
-    """A line of a name's history: from then on the name pointed to this digest."""
+    """A line of a name's history: from then on the name led to this digest."""
 
     name: str = Field(examples=["demo"])
     revision: int = Field(examples=[2], description="Counts from 1.")
     from_digest: str | None = Field(examples=["a3" * 32], description="What it replaced; null for the first.")
     to_digest: str = Field(examples=[DIGEST])
-    at: datetime | None = Field(examples=["2026-03-01T12:00:00Z"], description="Null for a built-in mixture.")
-    by: str | None = Field(examples=["release-bot"], description="Whose token it was; null for a built-in mixture.")
+    at: datetime = Field(examples=["2026-03-01T12:00:00Z"])
+    by: str | None = Field(
+        examples=["release-bot"], description="Whose token it was; null where a folder of the service changed."
+    )
 
 
 class StoreDomainHead(BaseModel):
@@ -215,14 +217,10 @@ def spec(asked: AskedMixture, request: Request) -> Response:
 def moves(
     asked: AskedMixture, services: AppServices, page: PageQuery, request: Request, response: Response
 ) -> Page[NameMove]:
-    """What the name has pointed to, oldest first. Nothing is ever taken out of it."""
-    mixture, after = asked.mixture, number_after(page) or 0
-    if mixture.source is Source.BUILTIN:
-        first = NameMove(name=mixture.name, revision=1, from_digest=None, to_digest=mixture.digest, at=None, by=None)
-        found = [first] if after < first.revision else []
-    else:
-        kept = services.repository.name_history(mixture.name, after=after, limit=page.limit + 1)
-        found = [NameMove(**asdict(one)) for one in kept]
+    """What the name has led to, oldest first. Nothing is ever taken out of it."""
+    services.keep(asked.mixture)
+    kept = services.repository.name_history(asked.mixture.name, after=number_after(page) or 0, limit=page.limit + 1)
+    found = [NameMove(**asdict(one)) for one in kept]
     return page_answer(page_of(found, page, key=lambda one: one.revision, request=request), response)
 
 

@@ -16,12 +16,12 @@ from api.formats import JsonOnly, TableFormat, table_answer, table_responses
 from api.library import LoadedMixture
 from api.lists import LARGEST_NUMBER, Page, PageQuery, number_after, page_answer, page_of
 from api.problems import Problem
-from api.repository import ProgressEntry, RunRecord, read_digest
+from api.repository import ProgressEntry, RunRecord
 from api.routes.catalogs import Where, columns_of
 from api.run_figures import FIGURES, next_boundary, phase_at, read_by, tokens_read
 from api.run_models import RUN, NewProgress, NewRun, NextBoundary, Progress, ReadRow, Run, RunHead, Standing
 from api.security import Reads, Runner, TokenFirst
-from api.services import AppServices, Services
+from api.services import AppServices
 from mixture.errors import nearest
 from mixture.names import DIGEST_MARK
 
@@ -32,7 +32,7 @@ RunId = Annotated[str, Path(max_length=100, examples=[RUN], description="The id 
 @router.post("", status_code=201, responses=problems.documented(401, 403, 404))
 def register(new: NewRun, caller: Runner, services: AppServices, response: Response) -> Run:
     """Register a run: from then on it is of the mixture that the name points to now."""
-    mixture = _asked(services, new.mixture)
+    mixture = services.mixture_to_run(new.mixture)
     ref = f"{mixture.name}{DIGEST_MARK}{mixture.digest}"
     run = services.repository.create_run(mixture=ref, digest=mixture.digest, name=new.name, by=caller.name)
     shown = _shown(run, mixture)
@@ -148,17 +148,6 @@ def composition(
 def progress_shown(entry: ProgressEntry) -> Progress:
     """A line of the log as it is answered."""
     return Progress(**asdict(entry))
-
-
-def _asked(services: Services, text: str) -> LoadedMixture:
-    """The mixture that somebody trains on: by reference, or by the digest of its lock alone."""
-    digest = read_digest(text)
-    if digest is None:
-        return services.mixture(text)
-    for builtin in services.builtin.all().values():
-        if builtin.digest == digest:
-            return builtin
-    return services.mixture(f"{services.repository.get(text).name}{DIGEST_MARK}{digest}")
 
 
 def _check_domains(loss: Mapping[str, float], names: tuple[str, ...]) -> None:

@@ -15,10 +15,13 @@ from mixture.catalog.overview import (
     read_overview,
     write_overview,
 )
+from mixture.catalog.reading import TABLE_ENDINGS, TEXT_ENDINGS
 
 __all__ = [
     "CATALOG_COLUMNS",
     "OVERVIEW",
+    "TABLE_ENDINGS",
+    "TEXT_ENDINGS",
     "Catalog",
     "CatalogDomain",
     "Overview",

@@ -9,10 +9,14 @@ from mixture.catalog.csv_table import read_csv
 from mixture.catalog.json_table import read_json, read_json_lines
 from mixture.catalog.table import MOST_BYTES, Table
 from mixture.errors import CatalogError, Place, nearest
+from mixture.file_names import STORE_FILE, STORE_TABLE
 from mixture.units import quote
 
 _TEXT_FORMATS = {".csv": read_csv, ".json": read_json, ".jsonl": read_json_lines, ".ndjson": read_json_lines}
 _PARQUET = ".parquet"
+TEXT_ENDINGS = tuple(_TEXT_FORMATS)
+TABLE_ENDINGS = (*TEXT_ENDINGS, _PARQUET)
+"""What a table's file is named, in any case of letters; a name that ends otherwise is a store's folder."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
@@ -24,8 +28,8 @@ def read_table(path: Path, *, place: Place | None = None) -> Table:
     asked = place or Place(file=str(path))
     file = _file(path, asked)
     form = file.suffix.lower()
-    if form != _PARQUET and form not in _TEXT_FORMATS:
-        known = ", ".join([*_TEXT_FORMATS, _PARQUET])
+    if form not in TABLE_ENDINGS:
+        known = ", ".join(TABLE_ENDINGS)
         message = f"{quote(file.name)} names no format"
         raise CatalogError(message, code="unknown-format", place=asked, hint=f"names end with one of {known}")
     try:
@@ -48,9 +52,9 @@ def read_table(path: Path, *, place: Place | None = None) -> Table:
 def _file(path: Path, asked: Place) -> Path:
     """The file to read: the path itself, or the table inside of a store."""
     if path.is_dir():
-        table = path / "domains.parquet"
-        if not (path / "store.json").is_file() or not table.is_file():
-            hint = "a complete store has store.json and domains.parquet"
+        table = path / STORE_TABLE
+        if not (path / STORE_FILE).is_file() or not table.is_file():
+            hint = f"a complete store has {STORE_FILE} and {STORE_TABLE}"
             raise CatalogError(f"the folder {path} is not a store", code="not-a-store", place=asked, hint=hint)
         return table
     if not path.exists():

@@ -272,12 +272,23 @@ def test_where_reading_takes_a_token_runs_do_too(make_app):
         assert (answer.status_code, answer.headers["X-Error-Code"]) == (401, "token-missing")
 
 
-def test_a_run_whose_mixture_the_service_has_no_longer_still_has_its_log(app, post, run, make_app, tmp_path):
+def test_a_run_goes_on_when_its_mixtures_folder_is_gone(app, post, run, make_app, tmp_path):
     post(f"/v1/runs/{run}/progress", {"step": 5})
+    before = get(app, f"/v1/runs/{run}").json()
     (tmp_path / "nothing").mkdir()
     without = make_app(mixtures_dirs=(tmp_path / "nothing",))
-    shown = get(without, f"/v1/runs/{run}").json()
-    assert (shown["standing"], shown["step"]) == (None, 5)
+    assert ask(without, "GET", "/v1/mixtures/demo").status_code == 404
+    assert get(without, f"/v1/runs/{run}").json() == before
+    assert get(without, before["links"]["mixture"]).json()["digest"] == LOCK.digest
+    for part in ("progress", "composition"):
+        assert get(without, f"/v1/runs/{run}/{part}").content == get(app, f"/v1/runs/{run}/{part}").content
+
+
+def test_a_run_whose_mixture_is_damaged_still_has_its_log(app, post, run, make_app, tmp_path):
+    post(f"/v1/runs/{run}/progress", {"step": 5})
+    (tmp_path / "data" / "objects").rename(tmp_path / "away")
+    without = make_app(mixtures_dirs=())
     assert [entry["step"] for entry in get(without, f"/v1/runs/{run}/progress").json()["items"]] == [5]
-    answer = ask(without, "GET", f"/v1/runs/{run}/composition")
-    assert (answer.status_code, answer.headers["X-Error-Code"]) == (404, "unknown-mixture")
+    for address in (f"/v1/runs/{run}", f"/v1/runs/{run}/composition"):
+        answer = ask(without, "GET", address)
+        assert (answer.status_code, answer.headers["X-Error-Code"]) == (503, "object-missing")

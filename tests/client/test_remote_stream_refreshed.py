@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 from dataclasses import dataclass
 from pathlib import Path
@@ -147,7 +148,7 @@ def test_trainers_go_on_with_their_run_while_it_is_published_anew_cut_killed_and
     assert anew.steps == digests(open_stream(small.after, store, 1, 2))
 
 
-def test_a_stream_by_name_keeps_its_run_when_the_folder_changes_and_says_so_when_the_service_has_it_no_more(
+def test_a_stream_by_name_keeps_its_run_when_the_folder_changes_and_the_service_is_started_anew(
     service: ServiceProcess, builtin: Refreshed, store: Store, tmp_path: Path
 ):
     url = f"{service.address}/v1/mixtures/builtin"
@@ -159,19 +160,35 @@ def test_a_stream_by_name_keeps_its_run_when_the_folder_changes_and_says_so_when
         assert digest_now(service, "builtin") == builtin.after.digest
         stream.close()
         read += [next(stream) for _ in range(10)]
-        assert bytes_of(read) == bytes_of(next(local) for _ in range(20))
         with open_remote_stream(url) as anew:
             assert bytes_of(anew) == bytes_of(open_stream(builtin.after, store))
 
         stream.close()
         service.end(signal.SIGKILL)
         service.start()  # it reads the folder as it is now
+        read += list(stream)
+        assert bytes_of(read) == bytes_of(local)
+        with open_remote_stream(url) as anew, pytest.raises(StreamError) as caught:
+            anew.load_state_dict(stream.state_dict())
+        assert caught.value.code == "history-differs"
+
+
+def test_a_stream_by_name_says_so_when_the_service_has_its_run_no_more(
+    service: ServiceProcess, builtin: Refreshed, store: Store, tmp_path: Path
+):
+    url = f"{service.address}/v1/mixtures/builtin"
+    local = open_stream(builtin.before, store)
+    with service:
+        stream = open_remote_stream(url)
+        assert bytes_of(next(stream) for _ in range(10)) == bytes_of(next(local) for _ in range(10))
+        stream.close()
+        service.end(signal.SIGKILL)
+        shutil.rmtree(tmp_path / "live" / "data")
+        write_files(tmp_path / "live", builtin.files("after"))
+        service.start()
         for _ in range(2):
             with pytest.raises(StreamError, match=builtin.before.digest) as caught:
                 next(stream)
             assert caught.value.code == "lock-differs"
             assert caught.value.facts["expected"] == builtin.before.digest
         assert stream.state_dict() == local.state_dict()
-        with open_remote_stream(url) as anew, pytest.raises(StreamError) as caught:
-            anew.load_state_dict(stream.state_dict())
-        assert caught.value.code == "history-differs"

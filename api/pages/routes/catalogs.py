@@ -8,13 +8,14 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from api.library import LoadedMixture, Source
+from api.library import LoadedMixture
 from api.pages.catalog import CatalogAsked, catalog_view
 from api.pages.catalog_facts import catalog_facts, is_over
 from api.pages.catalog_made import MoveView
 from api.pages.catalog_order import Measure
 from api.pages.render import page_answer
 from api.queries import wrong_query
+from api.repository import Source
 from api.security import Reads
 from api.services import AppServices, AskedMixture, Services
 
