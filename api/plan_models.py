@@ -7,10 +7,10 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.config import JsonDict
 
+from api.refs import DIGEST
 from mixture.plan import Level
 from mixture.plan.lock import FORMAT
 
-DIGEST = "92ff73e9bd79d8ba682ce4a3046bf6bfbb77f9c29b712a950ae97c6891fdf534"
 _SPEC = "5cc6e87f32d56f1a" * 4
 _CATALOG = "ca06a7e0f3e7a79f" * 4
 _LOCK: JsonDict = {

@@ -15,6 +15,8 @@ from mixture.names import DIGEST_MARK
 
 NAME_PATTERN = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 DIGEST_PATTERN = r"[0-9a-f]{64}"
+DIGEST = "92ff73e9bd79d8ba682ce4a3046bf6bfbb77f9c29b712a950ae97c6891fdf534"
+"""For examples."""
 SUFFIXES = (".json", ".csv", ".parquet", ".arrow")
 """Endings of an address that say a format (`api.formats`), so that no name may have them."""
 
@@ -52,7 +54,7 @@ RefText = Annotated[
         description="A mixture's name, or `name@sha256:<digest>` to pin the digest of its lock.",
         openapi_examples={
             "name": {"summary": "What the name points to now", "value": "demo"},
-            "pinned": {"summary": "One digest, for good", "value": f"demo{DIGEST_MARK}{'92ff73e9' * 8}"},
+            "pinned": {"summary": "One digest, for good", "value": f"demo{DIGEST_MARK}{DIGEST}"},
         },
     ),
 ]

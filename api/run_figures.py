@@ -13,7 +13,17 @@ import pyarrow as pa
 from api.composition import Groups
 from mixture.plan import Lock
 
-FIGURES = ("domains", "tokens", "planned_tokens", "weight", "planned_weight", "epochs", "planned_epochs")
+FIGURES = (
+    "domains",
+    "tokens",
+    "planned_tokens",
+    "weight",
+    "planned_weight",
+    "epochs",
+    "planned_epochs",
+    "planned_tokens_so_far",
+    "planned_weight_so_far",
+)
 """What `read_by` says of a group."""
 
 
@@ -57,27 +67,32 @@ def tokens_read(lock: Lock, step: int) -> int:
 
 
 def read_by(lock: Lock, groups: Groups, step: int) -> pa.Table:
-    """One row a group of domains: what so many steps read, against the whole run.
+    """One row a group of domains: what so many steps read, against the whole run and the plan up to there.
 
     The groups' columns, then: domains int64 · tokens, planned_tokens int64 · weight, planned_weight double, shares of
-    the tokens of all domains · epochs, planned_epochs double, tokens read ÷ tokens of the group. A quotient of nothing
-    is null.
+    the tokens of all domains · epochs, planned_epochs double, tokens read ÷ tokens of the group ·
+    planned_tokens_so_far int64, planned_weight_so_far double. A quotient of nothing is null.
+
+    A run reads what its lock says, so what is read and what is planned so far are the same figures here.
     """
     schedule = lock.schedule()
     read, planned = schedule.tokens(step), schedule.tokens(schedule.steps)
     own, all_own = groups.sums(read), groups.sums(planned)
+    tokens, weight = pa.array(own, pa.int64()), _quotients(own, [int(read.sum())] * len(own))
     keys = {
         name: pa.array([key[i] for key in groups.keys], kind)
         for i, (name, kind) in enumerate(zip(groups.columns, groups.types, strict=True))
     }
     figures = (
         pa.array(groups.domains, pa.int64()),
-        pa.array(own, pa.int64()),
+        tokens,
         pa.array(all_own, pa.int64()),
-        _quotients(own, [int(read.sum())] * len(own)),
+        weight,
         _quotients(all_own, [int(planned.sum())] * len(own)),
         _quotients(own, groups.tokens),
         _quotients(all_own, groups.tokens),
+        tokens,
+        weight,
     )
     return pa.table(keys | dict(zip(FIGURES, figures, strict=True)))
 

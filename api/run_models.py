@@ -10,7 +10,7 @@ from pydantic.config import JsonDict
 
 from api.bodies import RequestBody, VisibleText
 from api.lists import LARGEST_NUMBER
-from api.plan_models import DIGEST
+from api.refs import DIGEST
 from mixture.names import DIGEST_MARK
 
 RUN = "3f9c0a6be2d14c58"
@@ -23,6 +23,8 @@ READ: JsonDict = {
     "planned_weight": 0.39,
     "epochs": 0.99,
     "planned_epochs": 1.25,
+    "planned_tokens_so_far": 6230000000,
+    "planned_weight_so_far": 0.388,
 }
 
 
@@ -114,10 +116,14 @@ class ReadRow(BaseModel):
 
     domains: int = Field(examples=[1])
     tokens: int = Field(examples=[6230000000])
-    planned_tokens: int = Field(examples=[7800000000])
+    planned_tokens: int = Field(examples=[7800000000], description="By the whole run.")
     weight: float | None = Field(
         examples=[0.388], description="Share of all tokens read so far, whatever `where` says."
     )
-    planned_weight: float | None = Field(examples=[0.39])
+    planned_weight: float | None = Field(examples=[0.39], description="Of the whole run.")
     epochs: float | None = Field(examples=[0.99], description="Tokens read ÷ tokens of the group.")
     planned_epochs: float | None = Field(examples=[1.25])
+    planned_tokens_so_far: int = Field(
+        examples=[6230000000], description="Up to the steps that are done: a run that is on plan has read these."
+    )
+    planned_weight_so_far: float | None = Field(examples=[0.388])

@@ -7,42 +7,25 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import pyarrow as pa
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from api import problems
 from api.catalog_sums import SUMS, sums_by
+from api.columns import By, Where, columns_of
 from api.formats import NOT_MODIFIED, JsonOnly, TableFormat, TablePart, json_answer, table_answer, table_responses
 from api.library import LoadedMixture
 from api.lists import Page, PageAsked, PageQuery, encode_cursor, name_after, page_answer, page_of, page_query
-from api.plan_models import DIGEST
-from api.problems import Problem
+from api.refs import DIGEST
 from api.repository import MixtureRecord
 from api.routes.mixtures import head
 from api.security import Reads
 from api.services import AppServices, AskedMixture, Services
 from mixture.catalog import Catalog
-from mixture.errors import nearest
 from mixture.names import DIGEST_MARK
 
 router = APIRouter(prefix="/v1/catalogs", tags=["catalogs"], dependencies=[Reads])
-
-Where = Annotated[
-    str | None,
-    Query(
-        max_length=10_000,
-        description="One boolean expression over the catalog's columns, as in a spec.",
-        examples=["quality >= 2 and kind in ('web', 'books')"],
-    ),
-]
-"""The parameter `where`: which domains."""
-
-By = Annotated[
-    str | None,
-    Query(max_length=1000, description="Columns to sum by, between commas; none: one sum.", examples=["kind,quality"]),
-]
-"""The parameter `by`: the columns that make groups."""
 
 RowsQuery = Annotated[PageAsked, Depends(page_query(limit=1000, most=100_000))]
 
@@ -182,7 +165,7 @@ def sums(
 ) -> Response:
     """Domains, tokens and documents, summed by columns of the catalog; exact, in order of the columns."""
     catalog = asked.mixture.catalog
-    columns = columns_of(catalog, by)
+    columns = columns_of(catalog, by or (), taken=SUMS)
 
     def make() -> pa.Table:
         return sums_by(catalog, columns, selected(services, catalog, where))
@@ -193,18 +176,3 @@ def sums(
 def selected(services: Services, catalog: Catalog, where: str | None) -> Sequence[int]:
     """The rows of the catalog for which a condition is true; all, held-out ones too, where there is no condition."""
     return range(len(catalog.domains)) if where is None else services.select(catalog, where)
-
-
-def columns_of(catalog: Catalog, by: str | None) -> tuple[str, ...]:
-    """The columns that `by` names. Raises Problem 422: `unknown-column`, `bad-columns`."""
-    names = tuple(part.strip() for part in by.split(",")) if by else ()
-    for name in names:
-        pointer = [{"in": "query", "pointer": "/by", "detail": f"no column {name!r}"}]
-        if name not in catalog.table.column_names:
-            hint = nearest(name, catalog.table.column_names) or f"its columns: {', '.join(catalog.table.column_names)}"
-            detail = f"the catalog has no column {name!r}"
-            raise Problem(422, detail, code="unknown-column", hint=hint, errors=pointer, facts={"column": name})
-        if name in SUMS or names.count(name) > 1:
-            detail = f"{name!r} is what is summed, or stands twice"
-            raise Problem(422, detail, code="bad-columns", errors=[{"in": "query", "pointer": "/by", "detail": detail}])
-    return names

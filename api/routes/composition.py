@@ -10,15 +10,15 @@ from pydantic.config import JsonDict
 from starlette.responses import Response
 
 from api import problems
+from api.columns import By, Where, columns_of
 from api.composition import FIGURES, STRETCH, Groupings, at_phases, composition, evenly
 from api.formats import Format, TableFormat, json_answer, table_answer, table_responses
 from api.lists import Page
 from api.long_lists import Listed
 from api.problems import Problem
-from api.queries import wrong_query
-from api.routes.catalogs import Where, columns_of
+from api.queries import check_step, wrong_query
 from api.security import Reads
-from api.services import AppServices, Asked, AskedMixture
+from api.services import AppServices, AskedMixture
 from mixture.errors import nearest
 from mixture.plan import Lock
 
@@ -40,6 +40,7 @@ EXAMPLE: JsonDict = {
 MOST_POINTS = 1000
 MOST_ROWS = 100_000
 AT_PHASES = "phases"
+TAKEN = (*STRETCH, *FIGURES)
 
 _groupings = Groupings()
 """Of all mixtures; what is kept follows from their digests."""
@@ -79,14 +80,7 @@ def planned(
     services: AppServices,
     form: TableFormat,
     request: Request,
-    by: Annotated[
-        str | None,
-        Query(
-            max_length=1000,
-            description="Columns of the catalog to sum by, between commas; default: by domain; empty: one sum.",
-            examples=["kind,quality"],
-        ),
-    ] = None,
+    by: By = None,
     where: Where = None,
     step: Step = None,
     first_step: Step = None,
@@ -103,11 +97,12 @@ def planned(
 ) -> Response:
     """Sequences, tokens, weight and epochs by groups of domains: of one step, of steps, of a phase, or of the run.
 
-    Say `step`, or `first_step` and `last_step` (one is enough), or `phase`, or nothing for the whole run. Figures are
+    Say `step`, or `first_step` and `last_step` (one is enough), or `phase`, or nothing for the whole run; without `by`,
+    rows are domains. Figures are
     those of the schedule: what is planned is what is drawn. Exact integers; in order of stretches, then of the columns.
     """
     mixture, lock = asked.mixture, asked.mixture.lock
-    columns = _columns(asked, by)
+    columns = (mixture.domain_column,) if by is None else columns_of(mixture.catalog, by, taken=TAKEN)
     stretch = _stretch(lock, step=step, first_step=first_step, last_step=last_step, phase=phase)
     rows = None if where is None else services.select(mixture.catalog, where)
     groups = _groupings.get(lock, mixture.catalog, columns, rows)
@@ -132,19 +127,6 @@ def planned(
     )
 
 
-def _columns(asked: Asked, by: str | None) -> tuple[str, ...]:
-    """The columns that `by` names. Raises Problem 422: `unknown-column`, `bad-columns`."""
-    if by is None:
-        return (asked.mixture.domain_column,)
-    columns = columns_of(asked.mixture.catalog, by)
-    for name in columns:
-        if name in STRETCH or name in FIGURES:
-            raise wrong_query(
-                "by", f"{name!r} is what is answered: it can not be summed by", "bad-columns", column=name
-            )
-    return columns
-
-
 def _stretch(
     lock: Lock, *, step: int | None, first_step: int | None, last_step: int | None, phase: str | None
 ) -> range:
@@ -155,9 +137,8 @@ def _stretch(
         hint = "one of: step; first_step and last_step; phase; none of them for the whole run"
         raise Problem(422, "the query names more than one stretch of the run", code="bad-stretch", hint=hint)
     for name, one in (("step", step), ("first_step", first_step), ("last_step", last_step)):
-        if one is not None and one >= steps:
-            detail, hint = f"step {one} is not in a run of {steps} steps", f"steps are 0 to {steps - 1}"
-            raise wrong_query(name, detail, "step-out-of-range", hint=hint, step=one, steps=steps)
+        if one is not None:
+            check_step(one, steps, name=name)
     if phase is not None:
         names = [one.name for one in lock.phases]
         if phase not in names:

@@ -14,7 +14,8 @@ from api import problems
 from api.formats import NOT_MODIFIED, Format, JsonOnly, json_answer, only, text_answer
 from api.library import LoadedMixture
 from api.lists import Page, PageQuery, name_after, number_after, page_answer, page_of
-from api.plan_models import DIGEST, FindingShown, LockShown, PlanShown
+from api.plan_models import FindingShown, LockShown, PlanShown
+from api.refs import DIGEST
 from api.repository import MixtureRecord, Source, write_digest
 from api.security import Reads
 from api.services import AppServices, AskedMixture

@@ -11,9 +11,8 @@ from api import problems
 from api.bodies import RequestBody
 from api.bundles import make_bundle
 from api.caching import unquoted_tags
-from api.plan_models import DIGEST
 from api.problems import Problem
-from api.refs import DIGEST_PATTERN, NAME_PATTERN
+from api.refs import DIGEST, DIGEST_PATTERN, NAME_PATTERN
 from api.repository import Change, read_digest, write_digest
 from api.security import Publisher, TokenFirst
 from api.services import AppServices

@@ -11,13 +11,13 @@ from fastapi import APIRouter, Path, Query, Request, Response
 
 from api import problems
 from api.caching import Lifetime
+from api.columns import By, Where, columns_of
 from api.composition import group
 from api.formats import JsonOnly, TableFormat, table_answer, table_responses
 from api.library import LoadedMixture
 from api.lists import LARGEST_NUMBER, Page, PageQuery, number_after, page_answer, page_of
 from api.problems import Problem
 from api.repository import ProgressEntry, RunRecord
-from api.routes.catalogs import Where, columns_of
 from api.run_figures import FIGURES, next_boundary, phase_at, read_by, tokens_read
 from api.run_models import RUN, NewProgress, NewRun, NextBoundary, Progress, ReadRow, Run, RunHead, Standing
 from api.security import Reads, Runner, TokenFirst
@@ -101,8 +101,8 @@ def progress(
     responses={
         **table_responses(
             Page[ReadRow],
-            '"domain","domains","tokens","planned_tokens","weight","planned_weight","epochs","planned_epochs"\n'
-            '"web-high",1,6230000000,7800000000,0.388,0.39,0.99,1.25\n',
+            '"domain","domains","tokens","planned_tokens","weight","planned_weight","epochs","planned_epochs",…\n'
+            '"web-high",1,6230000000,7800000000,0.388,0.39,0.99,1.25,…\n',
         ),
         **problems.documented(404),
     },
@@ -112,31 +112,25 @@ def composition(
     services: AppServices,
     form: TableFormat,
     request: Request,
-    step: Annotated[
+    steps_done: Annotated[
         int | None,
         Query(
             ge=0, le=LARGEST_NUMBER, examples=[15300], description="Steps that are done; default: by the last report."
         ),
     ] = None,
-    by: Annotated[
-        str | None,
-        Query(
-            max_length=1000,
-            description="Columns of the catalog to sum by, between commas; default: by domain; empty: one sum.",
-            examples=["kind,quality"],
-        ),
-    ] = None,
+    by: By = None,
     where: Where = None,
 ) -> Response:
-    """What the run has read so far, by groups of domains, against its plan: tokens, weights, epochs."""
+    """What the run has read so far, by groups of domains, against its plan: tokens, weights, epochs.
+
+    What is read follows from the mixture and the steps that are reported as done. It is compared with what is planned
+    up to there (`…_so_far`), and with the whole run.
+    """
     run = services.repository.run(run_id)
     mixture = services.mixture(run.mixture)
-    done = _step(run) if step is None else step
+    done = _step(run) if steps_done is None else steps_done
     mixture.lock.schedule().positions_before(done)
-    columns = (mixture.domain_column,) if by is None else columns_of(mixture.catalog, by)
-    taken = [name for name in columns if name in FIGURES]
-    if taken:
-        raise Problem(422, f"{taken[0]!r} is what is answered: it can not be summed by", code="bad-columns")
+    columns = (mixture.domain_column,) if by is None else columns_of(mixture.catalog, by, taken=FIGURES)
     rows = None if where is None else services.select(mixture.catalog, where)
 
     def make() -> pa.Table:

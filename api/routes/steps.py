@@ -16,6 +16,7 @@ from api.lists import Page, PageAsked, encode_cursor, link, next_url, number_aft
 from api.long_lists import Listed
 from api.positions import slots_batch
 from api.problems import Problem
+from api.queries import check_step
 from api.routes.schedules import PositionRow
 from api.security import Reads
 from api.services import Asked, AskedMixture
@@ -138,12 +139,9 @@ def sequences(asked: AskedMixture, step: StepNumber, page: SlotsQuery, request: 
 
 
 def _schedule_with(asked: Asked, step: int) -> Schedule:
-    """The schedule, which has this step. Raises Problem 404 `step-out-of-range`."""
+    """The schedule, which has this step. Raises Problem 422 `step-out-of-range`."""
     schedule = asked.mixture.lock.schedule()
-    if step >= schedule.steps:
-        detail, hint = f"step {step} is not in a run of {schedule.steps} steps", f"steps are 0 to {schedule.steps - 1}"
-        facts = {"step": step, "steps": schedule.steps}
-        raise Problem(404, detail, code="step-out-of-range", hint=hint, facts=facts)
+    check_step(step, schedule.steps, where="path")
     return schedule
 
 

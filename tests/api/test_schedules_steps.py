@@ -144,9 +144,9 @@ def test_a_store_that_comes_later_changes_the_answer_and_its_tag(make_app, tmp_p
 @pytest.mark.parametrize(
     ("address", "status", "code"),
     [
-        ("steps/390251", 404, "step-out-of-range"),
-        ("steps/390251/sequences", 404, "step-out-of-range"),
-        (f"steps/{'9' * 4000}", 404, "step-out-of-range"),
+        ("steps/390251", 422, "step-out-of-range"),
+        ("steps/390251/sequences", 422, "step-out-of-range"),
+        (f"steps/{'9' * 4000}", 422, "step-out-of-range"),
         ("steps/-1", 422, "invalid-request"),
         ("steps/x", 422, "invalid-request"),
         ("steps/1.5", 422, "invalid-request"),

@@ -1,0 +1,57 @@
+"""What is asked of a catalog: which domains (`where`), and the columns that they are summed by (`by`)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Annotated
+
+from fastapi import Query
+
+from api.queries import wrong_query
+from mixture.catalog import Catalog
+from mixture.errors import nearest
+
+MOST_COLUMNS = 20
+
+Where = Annotated[
+    str | None,
+    Query(
+        max_length=10_000,
+        description="One boolean expression over the catalog's columns, as in a spec.",
+        examples=["quality >= 2 and kind in ('web', 'books')"],
+    ),
+]
+"""The parameter `where`: which domains."""
+
+By = Annotated[
+    list[Annotated[str, Query(max_length=1000)]] | None,
+    Query(
+        max_length=MOST_COLUMNS,
+        description="Columns of the catalog to sum by: names between commas, or `by` several times; a name that has a "
+        "comma or spaces around it stands alone. Empty: one sum.",
+        examples=[["kind,quality"]],
+    ),
+]
+"""The parameter `by`: the columns that make groups."""
+
+
+def columns_of(catalog: Catalog, by: Sequence[str], *, taken: Collection[str]) -> tuple[str, ...]:
+    """The columns that `by` names.
+
+    taken: names of columns that the answer has of its own
+
+    Raises Problem 422: `unknown-column`, `bad-columns`.
+    """
+    known = catalog.table.column_names
+    names = [name for part in by if part for name in ([part] if part in known else map(str.strip, part.split(",")))]
+    for name in names:
+        shown = name[:100]
+        if name not in known:
+            hint = nearest(shown, known) or f"its columns: {', '.join(known)}"
+            raise wrong_query("by", f"the catalog has no column {shown!r}", "unknown-column", hint=hint, column=shown)
+        if name in taken:
+            detail, hint = f"{shown!r} is what is answered: it can not be summed by", "it may stand in `where`"
+            raise wrong_query("by", detail, "bad-columns", hint=hint, column=shown)
+        if names.count(name) > 1:
+            raise wrong_query("by", f"the column {shown!r} stands more than once", "bad-columns", column=shown)
+    return tuple(names)
