@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import pkgutil
 import signal
@@ -92,7 +93,9 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     services.stopping.clear()
     await anyio.to_thread.run_sync(_warm, services)
     await anyio.to_thread.run_sync(app.openapi)
-    with _told_at_once(services.stopping.set):
+    loop = asyncio.get_running_loop()
+    # A loop that waits is not woken by what a handler of signals does in its thread.
+    with _told_at_once(lambda: loop.call_soon_threadsafe(services.stopping.set)):
         yield
     services.stopping.set()
     services.close()
@@ -108,7 +111,7 @@ def _warm(services: Services) -> None:
 
 
 @contextmanager
-def _told_at_once(stop: Callable[[], None]) -> Iterator[None]:
+def _told_at_once(stop: Callable[[], object]) -> Iterator[None]:
     """Call `stop` as soon as the process is told to end.
 
     A server waits for open connections first and ends the lifespan then: too late for streams, which would go on. So
@@ -129,5 +132,6 @@ def _told_at_once(stop: Callable[[], None]) -> Iterator[None]:
     try:
         yield
     finally:
-        for ending in ENDING:
-            signal.signal(ending, before[ending])
+        for number, own in before.items():
+            if own is not None:  # None: set by what is not Python, which can not be set again from here
+                signal.signal(number, own)
