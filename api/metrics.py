@@ -6,11 +6,21 @@ import os
 import platform
 import time
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Summary, generate_latest
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    Summary,
+    disable_created_metrics,
+    generate_latest,
+)
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mixture._version import __version__
+
+disable_created_metrics()  # type: ignore[no-untyped-call]  # a third of all lines, and nothing that Prometheus needs
 
 MULTIPROCESS = "PROMETHEUS_MULTIPROC_DIR"
 OTHER = "other"
@@ -34,8 +44,9 @@ class Metrics:
             "mixture_tokens_served", "Tokens streamed.", ("mixture", "phase", "domain"), registry=held
         )
         self.step_seconds = Histogram("mixture_stream_batch_seconds", "Making one step of a stream.", registry=held)
-        self.plan_seconds = Histogram("mixture_plan_build_seconds", "Loading or planning a mixture.", registry=held)
-        self.spec_failures = Counter("mixture_spec_load_failures", "Specs refused.", ("code",), registry=held)
+        self.publishes = Counter("mixture_publishes", "Mixtures published.", ("change",), registry=held)
+        self.runs = Counter("mixture_runs_registered", "Runs registered.", registry=held)
+        self.reports = Counter("mixture_run_reports", "Reports added to the logs of runs.", registry=held)
         build = Gauge(
             "mixture_build_info", "Always 1.", ("version", "python"), registry=held, multiprocess_mode="livemax"
         )

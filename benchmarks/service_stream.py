@@ -53,7 +53,7 @@ class Bare:
         steps = open_steps(
             lock, store, rank=0, world_size=1, first_step=0, next_token=False, documents=False, uneven=False
         )
-        frames = Frames(steps, STEPS, Metrics())
+        frames = Frames(steps, STEPS, Metrics(), mixture=lock.mixture)
         self._batches = [b"".join(pieces) for pieces in [*frames, frames.ending(End.COMPLETE)]]
         self._lock = (folder / "mixture.lock.json").read_bytes()
         self._store = (folder / "store.json").read_bytes()

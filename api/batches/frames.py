@@ -23,17 +23,18 @@ SMALL_BYTES = 1 << 16
 class Frames:
     """The record batches of a rank's steps, each made when it is asked for: an iterator, from one thread at a time.
 
+    mixture:   the name that it was asked for by, for the metrics
     next_step: the first step that is not written whole
     """
 
-    def __init__(self, steps: StepReader, end_step: int, metrics: Metrics) -> None:
+    def __init__(self, steps: StepReader, end_step: int, metrics: Metrics, *, mixture: str) -> None:
         self._steps = steps
         self._domains = steps.domains
         self._sink = _Pieces()
         schema = steps.schema.with_metadata(stream_metadata(steps, steps.step))
         self._writer = pa.ipc.new_stream(pa.PythonFile(self._sink, mode="w"), schema)
         self._no_rows = steps.no_rows()
-        self._served = _Served(steps, metrics)
+        self._served = _Served(steps, metrics, mixture)
         self.next_step = steps.step
         self._made = self._make(end_step)
 
@@ -119,10 +120,10 @@ class _Pieces:
 class _Served:
     """Counts what was served, for the metrics."""
 
-    def __init__(self, steps: StepReader, metrics: Metrics) -> None:
+    def __init__(self, steps: StepReader, metrics: Metrics, mixture: str) -> None:
         self._steps = steps
         self._metrics = metrics
-        self._mixture = steps.lock.mixture
+        self._mixture = mixture
         self._children: dict[tuple[str, int], Any] = {}
 
     def count(self, batch: Batch, seconds: float) -> None:

@@ -79,4 +79,5 @@ def stream(
         )
     except StreamError as error:
         raise problems.problem_of(error, status=409 if error.code == "batch-not-divisible" else None) from error
-    return BatchesResponse(Frames(opened, min(first_step + steps, opened.steps), services.metrics), services)
+    end = min(first_step + steps, opened.steps)
+    return BatchesResponse(Frames(opened, end, services.metrics, mixture=mixture.name), services)

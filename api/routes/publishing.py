@@ -97,6 +97,7 @@ def publish(
         raise Problem(409, detail, code="name-built-in", hint="choose another name")
     bundle = make_bundle(new.spec, new.tables, lock=new.lock)
     done = services.repository.publish(name, bundle, expected=expected, if_new=if_none_match == "*", by=caller.name)
+    services.metrics.publishes.labels(done.change.value).inc()
     response.status_code = 201 if done.change is Change.CREATED else 200
     url = f"{router.prefix}/{name}"
     response.headers.update({"ETag": f'"{write_digest(done.digest)}"', "Location": url, "Cache-Control": "no-store"})

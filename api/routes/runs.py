@@ -35,6 +35,7 @@ def register(new: NewRun, caller: Runner, services: AppServices, response: Respo
     mixture = services.mixture_to_run(new.mixture)
     ref = f"{mixture.name}{DIGEST_MARK}{mixture.digest}"
     run = services.repository.create_run(mixture=ref, digest=mixture.digest, name=new.name, by=caller.name)
+    services.metrics.runs.inc()
     shown = _shown(run, mixture)
     response.headers.update({"Location": shown.url, "Cache-Control": "no-store"})
     return shown
@@ -79,6 +80,8 @@ def report(run_id: RunId, new: NewProgress, caller: Runner, services: AppService
     schedule.positions_before(new.step)
     _check_domains(new.loss or {}, schedule.names)
     done = repository.add_progress(run_id, step=new.step, loss=new.loss, key=new.key, by=caller.name)
+    if done.added:
+        services.metrics.reports.inc()
     response.status_code = 201 if done.added else 200
     response.headers["Cache-Control"] = "no-store"
     return progress_shown(done.entry)

@@ -11,6 +11,8 @@ import httpx2
 from api_helpers import MIXTURES, ask
 
 import mixture
+from api.repository import Scope
+from api.routes.publishing import SPEC
 
 
 def test_a_service_that_runs_says_so_and_what_it_is(client: httpx2.Client):
@@ -84,3 +86,22 @@ print(ask(app, "GET", "/metrics").text)
     for told in (1, 2):
         done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
         assert f'http_requests_total{{handler="/version",method="GET",status="200"}} {told}.0' in done.stdout
+
+
+def test_what_is_written_is_counted_and_what_changed_nothing_is_not(make_app):
+    app = make_app()
+    secret = app.state.services.repository.add_token("anybody", [Scope.PUBLISH, Scope.RUN])[1]
+    headers = {"Authorization": f"Bearer {secret}"}
+    for status in (201, 200):
+        mixture = {"spec": SPEC, "tables": {"cells.csv": "domain,tokens\na,200000\nb,90000\n"}}
+        assert ask(app, "PUT", "/v1/mixtures/small", json=mixture, headers=headers).status_code == status
+    run = ask(app, "POST", "/v1/runs", json={"mixture": "small"}, headers=headers).raise_for_status().json()
+    for report, status in (({"step": 1, "key": "a"}, 201), ({"step": 1, "key": "a"}, 200), ({"step": 200}, 422)):
+        assert ask(app, "POST", f"{run['url']}/progress", json=report, headers=headers).status_code == status
+    figures = dict(line.rsplit(" ", 1) for line in ask(app, "GET", "/metrics").text.splitlines() if line[0] != "#")
+    assert {name: figures[name] for name in figures if name.startswith(("mixture_publishes", "mixture_run"))} == {
+        'mixture_publishes_total{change="created"}': "1.0",
+        'mixture_publishes_total{change="unchanged"}': "1.0",
+        "mixture_runs_registered_total": "1.0",
+        "mixture_run_reports_total": "1.0",
+    }
