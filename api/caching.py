@@ -45,6 +45,11 @@ def tag_of(*parts: object) -> str:
     return hashlib.sha256("\x1f".join(map(str, (__version__, *parts))).encode("utf-8", "replace")).hexdigest()[:32]
 
 
+def address_of(request: Request) -> str:
+    """Path and query, for entity tags."""
+    return f"{request.scope['path']}?{request.url.query}"
+
+
 def unquoted_tags(header: str) -> list[str]:
     """The tags in an If-Match or If-None-Match header, without quotes and `W/`; `*` stays."""
     return [tag.strip().removeprefix("W/").strip('"') for tag in header.split(",") if tag.strip()]

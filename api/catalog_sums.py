@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 
 import pyarrow as pa
 
+from api.grouping import grouped
 from mixture.catalog import Catalog
 
 SUMS = ("domains", "tokens", "share", "documents", "tokens_per_document")
@@ -19,19 +19,13 @@ def sums_by(catalog: Catalog, columns: Sequence[str], rows: Sequence[int]) -> pa
     Columns: those asked for, then domains int64, tokens int64, share double, documents int64, tokens_per_document
     double; sums above 2^63 - 1 are decimal128. documents is null where no domain of the group says.
     """
-    keys = zip(*(catalog.table[name].take(pa.array(rows, pa.int64())).to_pylist() for name in columns), strict=True)
-    groups: dict[tuple[object, ...], list[int]] = defaultdict(list)
-    for row, key in zip(rows, keys if columns else ((),) * len(rows), strict=True):
-        groups[key].append(row)
-    if not columns:
-        _ = groups[()]  # one sum without groups, of nothing too
-    order = sorted(groups, key=lambda key: [(cell is None, cell) for cell in key])
-    held = [[catalog.domains[row] for row in groups[key]] for key in order]
+    groups = grouped(catalog.table, columns, rows)
+    held = [[catalog.domains[row] for row in group] for group in groups.values()]
     tokens = [sum(domain.tokens for domain in group) for group in held]
     documents = [_total([domain.documents for domain in group]) for group in held]
     whole = sum(tokens)
     made = {
-        name: pa.array([key[i] for key in order], catalog.table.schema.field(name).type)
+        name: pa.array([key[i] for key in groups], catalog.table.schema.field(name).type)
         for i, name in enumerate(columns)
     }
     return pa.table(

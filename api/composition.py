@@ -7,7 +7,7 @@ domain, such as the tokens that a run has read, sums them with `Groups.sums`.
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict, defaultdict
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from api.grouping import grouped
 from mixture.catalog import Catalog
 from mixture.plan import Lock
 from mixture.schedule import Schedule
@@ -74,21 +75,14 @@ class Groups:
 
 def group(lock: Lock, catalog: Catalog, columns: Sequence[str], rows: Sequence[int] | None = None) -> Groups:
     """The groups by these columns of the catalog; none: one group. rows: those of the catalog that count; None: all."""
+    domain_of = {catalog.index(domain.name): d for d, domain in enumerate(lock.data.domains)}
     chosen = None if rows is None else set(rows)
-    row_of = [catalog.index(domain.name) for domain in lock.data.domains]
-    cells = [catalog.table[name].to_pylist() for name in columns]
-    groups: dict[tuple[object, ...], list[int]] = defaultdict(list)
-    if not columns:
-        groups[()] = []
-    for d, row in enumerate(row_of):
-        if chosen is None or row in chosen:
-            groups[tuple(column[row] for column in cells)].append(d)
-    keys = sorted(groups, key=lambda key: [(cell is None, cell) for cell in key])
-    members = [groups[key] for key in keys]
+    found = grouped(catalog.table, columns, (row for row in domain_of if chosen is None or row in chosen))
+    members = [[domain_of[row] for row in held] for held in found.values()]
     return Groups(
         columns=tuple(columns),
         types=tuple(catalog.table.schema.field(name).type for name in columns),
-        keys=tuple(keys),
+        keys=tuple(found),
         domains=tuple(map(len, members)),
         tokens=tuple(sum(lock.data.domains[d].tokens for d in held) for held in members),
         _members=np.array([d for held in members for d in held], dtype=np.int64),
@@ -180,10 +174,8 @@ def _epochs(drawn: Sequence[int], groups: Groups) -> list[float | None]:
 
 def _phase_of(lock: Lock, stretch: range) -> str | None:
     """The phase that a stretch lies in whole."""
-    for phase in lock.phases:
-        if phase.first_step <= stretch.start and stretch.stop <= phase.first_step + phase.steps:
-            return phase.name
-    return None
+    phase = lock.phase_of(stretch.start)
+    return phase.name if phase is not None and stretch.stop <= phase.first_step + phase.steps else None
 
 
 def _drawn(schedule: Schedule, stretches: Sequence[range]) -> Iterator[tuple[range, I64, I64, I64]]:

@@ -9,7 +9,7 @@ import binascii
 import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 from urllib.parse import quote
 
 from fastapi import Depends, Query, Request
@@ -33,6 +33,14 @@ class Page(BaseModel, Generic[T]):
     items: list[T]
     next: str | None = Field(None, examples=["ImRlbW8i"])
     next_url: str | None = Field(None, examples=["/v1/mixtures?limit=100&cursor=ImRlbW8i"])
+
+
+class Listed(BaseModel):
+    """A list as it is answered, its items plain values."""
+
+    items: list[Any]
+    next: str | None = None
+    next_url: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,14 +10,12 @@ import logging
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
 
-import anyio
 import anyio.to_thread
 
+from api.threads import Work, threads_of
 from mixture.errors import MixtureError
 
 POLL_SECONDS = 0.5
-READERS = 2
-"""Threads that read logs for streams: their own, so that slow requests do not hold up the streams, nor streams them."""
 
 logger = logging.getLogger("mixture.service")
 
@@ -30,7 +28,6 @@ class LogWatch:
         self._stopping = stopping
         self._waiting: dict[str, dict[asyncio.Future[bool], int]] = defaultdict(dict)
         self._polling: asyncio.Task[None] | None = None
-        self.readers = anyio.CapacityLimiter(READERS)
 
     async def grown(self, run_id: str, after: int) -> bool:
         """Wait until a run's log has an entry behind number `after`; False where the process is ending instead."""
@@ -53,7 +50,7 @@ class LogWatch:
             while self._waiting and not await self._ends_within(POLL_SECONDS):
                 try:
                     run_ids = list(self._waiting)
-                    found = await anyio.to_thread.run_sync(self._last_seqs, run_ids, limiter=self.readers)
+                    found = await anyio.to_thread.run_sync(self._last_seqs, run_ids, limiter=threads_of(Work.LOGS))
                 except MixtureError as error:
                     logger.warning("logs of runs can not be read now: %s", error)
                     continue

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from mixture.schedule import Rows, Schedule
@@ -25,8 +23,6 @@ SCHEMA = pa.schema(
 )
 CHUNK_ROWS = 1 << 14
 """Rows that are made at once: 1 MB, some of which each client that reads slowly holds. More were hardly faster."""
-
-I64 = npt.NDArray[np.int64]
 
 
 def range_batches(schedule: Schedule, start: int, count: int) -> Iterator[pa.RecordBatch]:
@@ -48,19 +44,8 @@ def slots_batch(schedule: Schedule, step: int, slots: range) -> pa.RecordBatch:
 
 
 def _batch(schedule: Schedule, names: pa.Array[pa.StringScalar], rows: Rows) -> pa.RecordBatch:
-    step, slot = steps_and_slots(schedule, rows.position)
+    step, slot = schedule.steps_and_slots(rows.position)
     domain = pa.DictionaryArray.from_arrays(pa.array(rows.domain), names)
     before = (pa.array(column) for column in (rows.position, step, slot))
     behind = (pa.array(column) for column in (rows.draw, rows.epoch, rows.sequence, rows.first_token, rows.tokens))
     return pa.record_batch([*before, domain, *behind], schema=SCHEMA)
-
-
-def steps_and_slots(schedule: Schedule, positions: I64) -> tuple[I64, I64]:
-    """The steps that positions are in, and their slots there: int64, like `positions`."""
-    batches = schedule.data.batches
-    first_steps = np.array([batch.first_step for batch in batches])
-    sizes = np.array([batch.sequences for batch in batches])
-    first_positions = np.array([schedule.positions_before(batch.first_step) for batch in batches])
-    b = np.searchsorted(first_positions, positions, side="right") - 1
-    steps, slots = np.divmod(positions - first_positions[b], sizes[b])
-    return steps + first_steps[b], slots

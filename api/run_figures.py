@@ -38,13 +38,6 @@ class Boundary:
     batch_sequences: int
 
 
-def phase_at(lock: Lock, step: int) -> str | None:
-    """The phase that the next step is in; None at the end of the run."""
-    return next(
-        (phase.name for phase in lock.phases if phase.first_step <= step < phase.first_step + phase.steps), None
-    )
-
-
 def next_boundary(lock: Lock, step: int) -> Boundary | None:
     """The first boundary behind so many steps; None where the run goes on to its end as it is."""
     data, phases = lock.data, {phase.first_step: phase.name for phase in lock.phases if phase.steps}

@@ -132,7 +132,8 @@ class _Served:
         if not len(batch):
             return
         self._metrics.sequences.labels(self._mixture).inc(len(batch))
-        phase = next(p.name for p in reversed(self._steps.lock.phases) if p.steps and p.first_step <= batch.step)
+        held = self._steps.lock.phase_of(batch.step)
+        phase = "" if held is None else held.name
         length = self._steps.lock.schedule().length_of(batch.step)
         for domain, rows in enumerate(np.bincount(batch.domain).tolist()):
             if rows:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import anyio
 import anyio.to_thread
-from anyio.lowlevel import RunVar
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from api.batches.frames import Frames, Pieces
 from api.limits import client_of
 from api.services import Services
+from api.threads import Work, threads_of
 from mixture.client.wire import MEDIA_TYPE, End
 from mixture.errors import MixtureError
 
@@ -22,17 +22,11 @@ LEAVING_SECONDS = 1.0
 
 FILE_ERROR = "file-error"
 
-READERS = 4
-"""Record batches that are read at a time, in threads of their own: slow requests do not take them, and they do not take
-the interpreter from the loop for longer."""
-
 HEADERS = {
     # An ending that says `stopping` is a whole answer to a cache, and not the one that was asked for.
     "Cache-Control": "no-store, no-transform",
     "X-Accel-Buffering": "no",
 }
-
-_readers: RunVar[anyio.CapacityLimiter] = RunVar("readers of batches")
 
 
 class StreamFailedError(Exception):
@@ -88,7 +82,7 @@ class BatchesResponse(Response):
         end = End.STOPPING
         try:
             while not self._services.stopping.is_set():
-                pieces = await anyio.to_thread.run_sync(self._next, limiter=_limiter())
+                pieces = await anyio.to_thread.run_sync(self._next, limiter=threads_of(Work.BATCHES))
                 if self._gone:
                     return None
                 if pieces is None:
@@ -113,13 +107,3 @@ class BatchesResponse(Response):
                 if self._gone:
                     return
                 await send({"type": "http.response.body", "body": piece[start : start + SENT_BYTES], "more_body": True})
-
-
-def _limiter() -> anyio.CapacityLimiter:
-    """One for each event loop."""
-    try:
-        return _readers.get()
-    except LookupError:
-        made = anyio.CapacityLimiter(READERS)
-        _readers.set(made)
-        return made

@@ -13,9 +13,10 @@ from starlette.datastructures import URL
 from starlette.responses import Response
 
 from api.caching import Freshness, Lifetime, not_modified, tag_of
-from api.formats import Format, asked_format, json_bytes, table_bytes
+from api.formats import Format, asked_format, json_bytes
 from api.pages import figures
 from api.pages.links import Links, ServedLinks
+from api.table_writers import table_bytes
 from mixture._version import __version__
 
 HTML = "text/html"

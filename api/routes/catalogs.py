@@ -14,7 +14,7 @@ from starlette.responses import Response
 from api import problems
 from api.catalog_sums import SUMS, sums_by
 from api.columns import By, Where, columns_of
-from api.formats import NOT_MODIFIED, JsonOnly, TableFormat, TablePart, json_answer, table_answer, table_responses
+from api.formats import NOT_MODIFIED, JsonOnly, TableFormat, json_answer
 from api.library import LoadedMixture
 from api.lists import Page, PageAsked, PageQuery, encode_cursor, name_after, page_answer, page_of, page_query
 from api.refs import DIGEST
@@ -22,6 +22,7 @@ from api.repository import MixtureRecord
 from api.routes.mixtures import head
 from api.security import Reads
 from api.services import AppServices, AskedMixture, Services
+from api.tables import TablePart, table_answer, table_responses
 from mixture.catalog import Catalog
 from mixture.names import DIGEST_MARK
 

@@ -12,13 +12,13 @@ from starlette.responses import Response
 from api import problems
 from api.columns import By, Where, columns_of
 from api.composition import FIGURES, STRETCH, Groupings, at_phases, composition, evenly
-from api.formats import Format, TableFormat, json_answer, table_answer, table_responses
-from api.lists import Page
-from api.long_lists import Listed
+from api.formats import Format, TableFormat, json_answer
+from api.lists import Listed, Page
 from api.problems import Problem
 from api.queries import check_step, wrong_query
 from api.security import Reads
 from api.services import AppServices, AskedMixture
+from api.tables import table_answer, table_responses
 from mixture.errors import nearest
 from mixture.plan import Lock
 

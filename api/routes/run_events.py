@@ -18,6 +18,7 @@ from api.routes.runs import RunId, progress_shown
 from api.routes.runs import router as runs
 from api.security import Reads
 from api.services import AppServices
+from api.threads import Work, threads_of
 
 router = APIRouter(prefix=runs.prefix, tags=["runs"])
 ENTRIES = 200
@@ -86,7 +87,7 @@ async def events(
     yield ServerSentEvent(retry=RETRY_MILLISECONDS, comment=f"behind {seen}")
     while not services.stopping.is_set():
         ask = partial(repository.progress, run_id, after=seen, limit=ENTRIES)
-        entries = await anyio.to_thread.run_sync(ask, limiter=watch.readers)
+        entries = await anyio.to_thread.run_sync(ask, limiter=threads_of(Work.LOGS))
         for entry in entries:
             yield ServerSentEvent(data=progress_shown(entry), event="progress", id=str(entry.seq))
             seen = entry.seq

@@ -13,15 +13,16 @@ from api import problems
 from api.caching import Lifetime
 from api.columns import By, Where, columns_of
 from api.composition import group
-from api.formats import JsonOnly, TableFormat, table_answer, table_responses
+from api.formats import JsonOnly, TableFormat
 from api.library import LoadedMixture
 from api.lists import LARGEST_NUMBER, Page, PageQuery, number_after, page_answer, page_of
 from api.problems import Problem
 from api.repository import ProgressEntry, RunRecord
-from api.run_figures import FIGURES, next_boundary, phase_at, read_by, tokens_read
+from api.run_figures import FIGURES, next_boundary, read_by, tokens_read
 from api.run_models import RUN, NewProgress, NewRun, NextBoundary, Progress, ReadRow, Run, RunHead, Standing
 from api.security import Reads, Runner, TokenFirst
 from api.services import AppServices
+from api.tables import table_answer, table_responses
 from mixture.errors import nearest
 from mixture.names import DIGEST_MARK
 
@@ -183,11 +184,11 @@ def _shown(run: RunRecord, mixture: LoadedMixture | None) -> Run:
 
 def _standing(run: RunRecord, mixture: LoadedMixture) -> Standing:
     lock, step = mixture.lock, _step(run)
-    boundary = next_boundary(lock, step)
+    boundary, phase = next_boundary(lock, step), lock.phase_of(step)
     return Standing(
         steps=lock.data.steps,
         tokens=tokens_read(lock, step),
         planned_tokens=tokens_read(lock, lock.data.steps),
-        phase=phase_at(lock, step),
+        phase=None if phase is None else phase.name,
         next_boundary=None if boundary is None else NextBoundary(**asdict(boundary)),
     )

@@ -12,13 +12,13 @@ from pydantic import BaseModel, ConfigDict, Field, RootModel
 from starlette.responses import Response
 
 from api import problems
-from api.formats import NOT_MODIFIED, JsonOnly, TableFormat, json_answer, table_responses
-from api.lists import Page, PageAsked, encode_cursor, link, next_url, number_after, page_query
-from api.long_lists import Listed, chunked_answer
+from api.formats import NOT_MODIFIED, JsonOnly, TableFormat, json_answer
+from api.lists import Listed, Page, PageAsked, encode_cursor, link, next_url, number_after, page_query
 from api.positions import CHUNK_ROWS, SCHEMA, batches_at, range_batches
 from api.queries import wrong_query
 from api.security import Reads
 from api.services import AppServices, AskedMixture
+from api.tables import chunked_answer, table_responses
 from mixture.schedule import Schedule
 
 router = APIRouter(prefix="/v1/mixtures", tags=["schedules"], dependencies=[Reads])

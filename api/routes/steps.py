@@ -12,8 +12,7 @@ from starlette.responses import Response
 from api import problems
 from api.caching import Lifetime
 from api.formats import NOT_MODIFIED, JsonOnly, json_answer
-from api.lists import Page, PageAsked, encode_cursor, link, next_url, number_after, page_query
-from api.long_lists import Listed
+from api.lists import Listed, Page, PageAsked, encode_cursor, link, next_url, number_after, page_query
 from api.positions import slots_batch
 from api.problems import Problem
 from api.queries import check_step
@@ -86,12 +85,11 @@ def show(asked: AskedMixture, step: StepNumber, request: Request) -> Response:
 
     def make() -> StepShown:
         drawn, length = schedule.counts(step + 1) - schedule.counts(step), schedule.length_of(step)
-        phases = (one.name for one in mixture.lock.phases if one.first_step <= step < one.first_step + one.steps)
-        sequences = schedule.batch_of(step)
+        phase, sequences = mixture.lock.phase_of(step), schedule.batch_of(step)
         here = f"{router.prefix}/{mixture.name}{DIGEST_MARK}{mixture.digest}/steps/{step}"
         return StepShown(
             step=step,
-            phase=next(phases, None),
+            phase=None if phase is None else phase.name,
             first_position=schedule.positions_before(step),
             sequences=sequences,
             sequence_length=length,

@@ -71,10 +71,10 @@ def _widest(schedule: Schedule) -> int:
 
 
 def _rows(schedule: Schedule, rows: Rows) -> Iterator[tuple[object, ...]]:
-    columns = (rows.domain, rows.draw, rows.epoch, rows.sequence, rows.first_token, rows.tokens)
-    for position, domain, *rest in zip(rows.position.tolist(), *(column.tolist() for column in columns), strict=True):
-        step = schedule.step_of(position)
-        yield position, step, position - schedule.positions_before(step), schedule.names[domain], *rest
+    placed = (rows.position, *schedule.steps_and_slots(rows.position))
+    columns = (*placed, rows.domain, rows.draw, rows.epoch, rows.sequence, rows.first_token, rows.tokens)
+    for position, step, slot, domain, *rest in zip(*(column.tolist() for column in columns), strict=True):
+        yield position, step, slot, schedule.names[domain], *rest
 
 
 def _write_arrow(schedule: Schedule, chunks: Iterator[Rows], path: Path) -> None:

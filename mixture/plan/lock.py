@@ -71,6 +71,11 @@ class Lock:
         """The schedule that the lock defines; always the same object."""
         return self._schedule
 
+    def phase_of(self, step: int) -> LockPhase | None:
+        """The phase that a step is in; None behind the run's last step."""
+        held = (phase for phase in self.phases if phase.first_step <= step < phase.first_step + phase.steps)
+        return next(held, None)
+
 
 def make_lock(plan: Plan, *, content: Mapping[str, str] | None = None) -> Lock:
     """Make a plan permanent.

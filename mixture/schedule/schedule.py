@@ -75,6 +75,7 @@ class Schedule:
             raise ScheduleError(
                 f"step {step} is not in a run of {self.steps} steps",
                 code="step-out-of-range",
+                hint=f"steps are 0 to {self.steps - 1}, and {self.steps} is the end of the run",
                 step=step,
                 steps=self.steps,
             )
@@ -87,11 +88,19 @@ class Schedule:
             raise ScheduleError(
                 f"position {position} is not in a run of {self.num_sequences} sequences",
                 code="position-out-of-range",
+                hint=f"positions are 0 to {self.num_sequences - 1}",
                 position=position,
                 sequences=self.num_sequences,
             )
         b = bisect_right(self._batch_positions, position) - 1
         return self._batch_steps[b] + (position - self._batch_positions[b]) // self.data.batches[b].sequences
+
+    def steps_and_slots(self, positions: I64) -> tuple[I64, I64]:
+        """The steps that positions of the run are in, and their slots there: int64, shaped as `positions`."""
+        b = np.searchsorted(self._batch_positions, positions, side="right") - 1
+        sizes = np.array([batch.sequences for batch in self.data.batches])
+        steps, slots = np.divmod(positions - np.array(self._batch_positions)[b], sizes[b])
+        return steps + np.array(self._batch_steps)[b], slots
 
     def batch_of(self, step: int) -> int:
         """Sequences of a step."""

@@ -14,7 +14,8 @@ from api_helpers import ask
 from fastapi import Request
 
 from api.caching import Lifetime
-from api.formats import Format, json_bytes, table_answer
+from api.formats import Format, json_bytes
+from api.tables import table_answer
 from mixture.catalog import read_catalog
 
 DOMAINS = "/v1/catalogs/demo/domains"

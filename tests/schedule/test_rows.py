@@ -42,6 +42,16 @@ def test_a_range_equals_its_single_positions_and_any_split_of_it(data, random):
 
 @settings(max_examples=60)
 @given(data=runs(), random=st.randoms(use_true_random=False))
+def test_steps_and_slots_of_positions_are_those_of_each_one(data, random):
+    schedule = Schedule(data)
+    positions = [random.randrange(schedule.num_sequences) for _ in range(20)] + [0, schedule.num_sequences - 1]
+    steps, slots = schedule.steps_and_slots(np.array(positions))
+    assert steps.tolist() == [schedule.step_of(position) for position in positions]
+    assert [schedule.positions_before(step) for step in steps.tolist()] == (np.array(positions) - slots).tolist()
+
+
+@settings(max_examples=60)
+@given(data=runs(), random=st.randoms(use_true_random=False))
 def test_find_gives_all_positions_of_a_token_and_no_others(data, random):
     schedule = Schedule(data)
     rows = schedule.rows(0, schedule.num_sequences)

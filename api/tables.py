@@ -1,0 +1,122 @@
+"""Tables as answers: whole, a page of them, or as they are made.
+
+A table of any length is made, written and sent in chunks: one of them is in memory, however slow the client is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import anyio.to_thread
+import pyarrow as pa
+from fastapi import Request
+from pydantic import BaseModel
+from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from api.caching import Freshness, Lifetime, address_of, not_modified, tag_of
+from api.formats import NOT_MODIFIED, Format, json_bytes
+from api.limits import StreamPlaces, client_of
+from api.lists import link, next_url
+from api.table_writers import table_bytes, table_pieces
+from api.threads import Work, threads_of
+
+
+@dataclass(frozen=True, slots=True)
+class TablePart:
+    """A table to be answered: one page of it, the cursor of the next (None on the last), and what else JSON says."""
+
+    table: pa.Table
+    next: str | None = None
+    beside: Mapping[str, object] = field(default_factory=dict)
+
+
+def table_answer(
+    request: Request, form: Format, *, of: str, lifetime: Lifetime, make: Callable[[], TablePart | pa.Table]
+) -> Response:
+    """A table in the format asked for, or 304 before any of it is worked out.
+
+    of:   what the address leads to, such as a lock's digest: with path, query and format it makes the entity tag
+    make: works the table out. In JSON it is a list, `{items, next, next_url}` with what stands `beside`; in all formats
+          the next page is in the Link header.
+    """
+    fresh = Freshness(tag_of(of, address_of(request), form.value), lifetime)
+    known = not_modified(request, fresh)
+    if known is not None:
+        return known
+    made = make()
+    part = made if isinstance(made, TablePart) else TablePart(made)
+    url = next_url(request, part.next)
+    beside = "".join(f",{json.dumps(name)}:{json_bytes(value).decode()}" for name, value in part.beside.items())
+    ends = f'"next":{json.dumps(part.next)},"next_url":{json.dumps(url)}{beside}'.encode()
+    content = table_bytes(form, part.table, ends=ends)
+    return Response(content, headers=fresh.headers(request) | link(url), media_type=form.value)
+
+
+def chunked_answer(
+    request: Request,
+    form: Format,
+    *,
+    of: str,
+    lifetime: Lifetime,
+    schema: pa.Schema,
+    chunks: Iterable[pa.RecordBatch],
+    places: StreamPlaces | None,
+) -> Response:
+    """A table in the format asked for, or 304 before any of it is worked out.
+
+    of:     what the address leads to, such as a lock's digest
+    chunks: the table, each part made when the one before was sent
+    places: where the table is long: it is sent as it is made, and takes a place among the client's streams meanwhile.
+            None: it is answered whole
+    """
+    fresh = Freshness(tag_of(of, address_of(request), form.value), lifetime)
+    known = not_modified(request, fresh)
+    if known is not None:
+        return known
+    pieces, headers = table_pieces(form, schema, chunks), fresh.headers(request)
+    if places is None:
+        return Response(b"".join(pieces), headers=headers, media_type=form.value)
+    return _Sent(pieces, places, headers=headers, media_type=form.value)
+
+
+class _Sent(StreamingResponse):
+    """Pieces sent as they are made. Raises Problem 429 or 503 where too many are sent to the client, or to all."""
+
+    def __init__(
+        self, pieces: Iterator[bytes], places: StreamPlaces, *, headers: dict[str, str], media_type: str
+    ) -> None:
+        super().__init__(_made_in_turn(pieces), headers=headers, media_type=media_type)
+        self._places = places
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._places.place(client_of(scope)):
+            await super().__call__(scope, receive, send)
+
+
+async def _made_in_turn(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
+    while (piece := await anyio.to_thread.run_sync(next, pieces, None, limiter=threads_of(Work.TABLES))) is not None:
+        yield piece
+
+
+def table_responses(model: type[BaseModel], example: str) -> dict[int | str, dict[str, Any]]:
+    """What a data route says of its answers in OpenAPI: the model of its JSON, and the other formats.
+
+    example: the first lines of its CSV
+    """
+    binary = {"schema": {"type": "string", "format": "binary"}}
+    return {
+        200: {
+            "model": model,
+            "description": "The rows; `Link` leads to the next page.",
+            "content": {
+                Format.CSV.value: {"schema": {"type": "string"}, "example": example},
+                Format.PARQUET.value: binary,
+                Format.ARROW.value: binary,
+            },
+        },
+        **NOT_MODIFIED,
+    }
