@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from mixture.catalog.table import Cell, Table, check_header, check_num_rows
+from mixture.catalog.table import MOST_CELL_BYTES, MOST_TEXT_BYTES, Cell, Table, check_header, check_num_rows
 from mixture.errors import CatalogError, Place
 from mixture.units import quote
+
+BATCH_ROWS = 8192
+"""Rows that are decoded at a time: a small file may say much, and what is too much is seen before the rest is read."""
+BATCH_BYTES = 2**28
+_PREFIXED = "DELTA_BYTE_ARRAY"
 
 
 def read_parquet(path: Path) -> Table:
@@ -21,17 +28,82 @@ def read_parquet(path: Path) -> Table:
         with pq.ParquetFile(path) as file:
             check_header(path, list(file.schema_arrow.names))
             check_num_rows(path, file.metadata.num_rows)
-            data = file.read()
-            data.validate(full=True)
+            for field in file.schema_arrow:
+                _check_type(path, field)
+            _check_size(path, sum(chunk.total_uncompressed_size for chunk in _chunks(file.metadata)))
+            texts, rows = _reading(file)
+        with pq.ParquetFile(path, read_dictionary=texts) as file:
+            return Table(path, _read_columns(path, file, rows))
     except (pa.ArrowException, OSError, ValueError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise CatalogError(
             f"not a whole Parquet file: {reason[:200]}", code="bad-parquet", place=Place(file=str(path))
         ) from error
-    return Table(path, {name: _read_cells(path, name, data.column(name)) for name in data.column_names})
 
 
-def _read_cells(path: Path, name: str, column: pa.ChunkedArray[Any]) -> list[Cell]:
+def _reading(file: pq.ParquetFile) -> tuple[list[str], int]:
+    """The columns that are read as dictionaries, in which a text that many rows have is held once, and how many rows
+    are read at a time.
+
+    Texts that are kept as what differs from the one before can not be read so. None is longer than its column is
+    in all, so that few enough rows at a time fit.
+    """
+    names, largest = dict.fromkeys(field.name for field in file.schema_arrow if _is_text(field.type)), 1
+    for column in _chunks(file.metadata):
+        if _PREFIXED in column.encodings:
+            names.pop(column.path_in_schema, None)
+            largest = max(largest, column.total_uncompressed_size)
+    return list(names), max(1, min(BATCH_ROWS, BATCH_BYTES // largest))
+
+
+def _chunks(metadata: pq.FileMetaData) -> Iterator[pq.ColumnChunkMetaData]:
+    groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
+    return (group.column(number) for group in groups for number in range(group.num_columns))
+
+
+def _read_columns(path: Path, file: pq.ParquetFile, rows: int) -> dict[str, list[Cell]]:
+    columns: dict[str, list[Cell]] = {name: [] for name in file.schema_arrow.names}
+    size = 0
+    for batch in file.iter_batches(rows):
+        batch.validate(full=True)
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            size += _text_bytes(path, name, column)
+            _check_size(path, size)
+            columns[name] += _read_cells(path, name, column)
+    return columns
+
+
+def _check_size(path: Path, size: int) -> None:
+    if size > MOST_TEXT_BYTES:
+        raise CatalogError(
+            "its cells take more room than those of a table of domains",
+            code="table-too-large",
+            place=Place(file=str(path)),
+            hint=f"up to {MOST_TEXT_BYTES:,} bytes",
+        )
+
+
+def _text_bytes(path: Path, name: str, column: pa.Array[Any]) -> int:
+    """The bytes of a column's text, each cell counted."""
+    if _is_text(column.type):
+        lengths = pc.binary_length(column.cast(pa.large_string()))
+    elif pa.types.is_dictionary(column.type) and _is_text(column.type.value_type):
+        lengths = pc.binary_length(column.dictionary).take(column.indices)
+    else:
+        return 0
+    longest = pc.max(lengths).as_py() or 0
+    if longest > MOST_CELL_BYTES:
+        raise CatalogError(
+            f"column {quote(name)} holds a text of {longest:,} bytes",
+            code="table-too-large",
+            place=Place(file=str(path)),
+            hint=f"up to {MOST_CELL_BYTES:,} are right in a cell",
+            column=name,
+        )
+    return int(pc.sum(lengths).as_py() or 0)
+
+
+def _read_cells(path: Path, name: str, column: pa.Array[Any]) -> list[Cell]:
     try:
         return _cells(path, name, column)
     except (pa.ArrowException, ValueError, OverflowError) as error:
@@ -39,35 +111,49 @@ def _read_cells(path: Path, name: str, column: pa.ChunkedArray[Any]) -> list[Cel
         raise CatalogError(message, code="bad-cell", place=Place(file=str(path)), column=name) from error
 
 
-def _cells(path: Path, name: str, column: pa.ChunkedArray[Any]) -> list[Cell]:
+def _cells(path: Path, name: str, column: pa.Array[Any]) -> list[Cell]:
     kind = column.type
     if pa.types.is_dictionary(kind):
-        return _cells(path, name, column.cast(kind.value_type))
+        # A dictionary may be a whole file's: only the values that these rows have become Python's, each once.
+        used = pc.unique(column.indices)
+        values = dict(zip(used.to_pylist(), _cells(path, name, column.dictionary.take(used)), strict=True))
+        return [values[index] for index in column.indices.to_pylist()]
     if pa.types.is_floating(kind):
-        cells = [None if value is None or math.isnan(value) else value for value in column.to_pylist()]
+        cells: list[float | None] = [
+            None if value is None or math.isnan(value) else value for value in column.to_pylist()
+        ]
         narrow = {16: np.float16, 32: np.float32}.get(kind.bit_width)
         if narrow is not None:
             # 0.1 in 32 bits is said by "0.1", not by the longer decimal that it becomes in 64.
             cells = [None if value is None else float(str(narrow(value))) for value in cells]
         if any(value is not None and math.isinf(value) for value in cells):
             raise CatalogError(f"column {quote(name)} holds infinity", code="bad-cell", place=Place(file=str(path)))
-        return cells
+        return list(cells)
     if pa.types.is_temporal(kind) and not pa.types.is_interval(kind):
         return _cells(path, name, column.cast(pa.string()))
+    return list(column.to_pylist())
+
+
+def _check_type(path: Path, field: pa.Field[Any]) -> None:
+    """Refuse a column of what no table of domains holds, before it is read."""
+    kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
     plain = (
         pa.types.is_integer(kind)
+        or pa.types.is_floating(kind)
         or pa.types.is_boolean(kind)
         or pa.types.is_decimal(kind)
-        or pa.types.is_string(kind)
-        or pa.types.is_large_string(kind)
-        or pa.types.is_string_view(kind)
+        or (pa.types.is_temporal(kind) and not pa.types.is_interval(kind))
         or pa.types.is_null(kind)
+        or _is_text(kind)
     )
     if not plain:
         raise CatalogError(
-            f"column {quote(name)} holds {kind}",
+            f"column {quote(field.name)} holds {kind}",
             code="bad-cell",
             place=Place(file=str(path)),
             hint="text, numbers and booleans are right in a table of domains",
         )
-    return list(column.to_pylist())
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))

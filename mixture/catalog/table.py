@@ -16,6 +16,9 @@ Cell = None | bool | int | float | Decimal | str
 MOST_ROWS = 1_000_000
 MOST_COLUMNS = 1_000
 MOST_BYTES = 2**28
+MOST_TEXT_BYTES = 2**26
+"""Of the cells of a Parquet table, whose file may be much smaller than what it says."""
+MOST_CELL_BYTES = 2**16
 
 
 @dataclass(frozen=True)
