@@ -36,6 +36,10 @@ class Links(Protocol):
         """A mixture's page."""
         ...
 
+    def compare(self, ref: str, other: str, **query: Query) -> str:
+        """A mixture beside another."""
+        ...
+
     def part(self, ref: str, part: str) -> str:
         """A file of a mixture: its `lock`, `spec` or `plan`."""
         ...
@@ -97,6 +101,9 @@ class ServedLinks:
     def mixture(self, ref: str, **query: Query) -> str:
         return self._at(f"/mixtures/{_part(ref)}", query)
 
+    def compare(self, ref: str, other: str, **query: Query) -> str:
+        return self.mixture(ref, **{"with": other, **query})
+
     def part(self, ref: str, part: str) -> str:
         return self._at(f"/v1/mixtures/{_part(ref)}/{part}", {})
 
@@ -147,6 +154,9 @@ class FileLinks:
 
     def mixture(self, ref: str, **query: Query) -> str:
         return self._to(f"mixtures/{_name(ref)}/index.html") + _query(query)
+
+    def compare(self, ref: str, other: str, **query: Query) -> str:
+        return self._to(f"mixtures/{_name(ref)}/with-{_name(other)}.html") + _query(query)
 
     def part(self, ref: str, part: str) -> str:
         return self._to(f"mixtures/{_name(ref)}/{_PART_FILES[part]}")

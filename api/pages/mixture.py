@@ -14,7 +14,7 @@ from api.library import LoadedMixture
 from api.pages.catalog_made import MoveView
 from api.pages.mixture_chart import Areas, Label, areas
 from api.pages.mixture_columns import first_column, group_columns
-from api.pages.mixture_rows import DomainRow, GroupRow, cell_text, domain_rows, group_rows
+from api.pages.mixture_rows import DomainRow, GroupRow, cell_text, domain_rows, group_rows, titles_of
 from mixture.catalog import Overview
 from mixture.names import DIGEST_MARK
 
@@ -58,6 +58,7 @@ class MixtureView(BaseModel):
     by:       the column whose values are the groups; columns: those that it could be
     sort:     the column that domains are in order of, `-` before it: the largest first
     shown:    how many domains the page lists; data have all
+    others:   mixtures to compare with
     moves:    what the name points to and pointed to, the newest first; empty where there is no history
     """
 
@@ -75,6 +76,7 @@ class MixtureView(BaseModel):
     phases: tuple[PhaseRow, ...]
     findings: tuple[FindingRow, ...]
     moves: tuple[MoveView, ...]
+    others: tuple[str, ...]
     by: str
     columns: tuple[str, ...]
     domain_column: str
@@ -118,6 +120,7 @@ def mixture_view(
     whole: bool | None = None,
     overview: Overview | None = None,
     moves: Sequence[MoveView] = (),
+    others: Sequence[str] = (),
 ) -> MixtureView:
     """The view of a mixture. A column or an order that the mixture does not have counts as none.
 
@@ -128,7 +131,7 @@ def mixture_view(
     plan: Any = mixture.plan_json
     columns = group_columns(mixture.catalog, mixture.domain_column)
     chosen = by if by in columns else first_column(mixture.catalog, mixture.domain_column, overview)
-    titles = {one.id: one.title for one in overview.clusters} if overview and overview.rows == chosen else {}
+    titles = titles_of(overview, chosen)
     rows = domain_rows(mixture, chosen)
     phases = tuple(_phase(phase, plan["tokens"]) for phase in plan["phases"])
     order, key = _order(sort, [phase.phase for phase in phases])
@@ -146,15 +149,21 @@ def mixture_view(
         phases=phases,
         findings=tuple(_finding(one) for one in plan["findings"]),
         moves=tuple(moves),
+        others=tuple(others),
         by=chosen,
         columns=columns,
         domain_column=mixture.domain_column,
         sort=order,
-        shown=len(rows) if whole or (whole is None and len(rows) <= ALL_AT_ONCE) else min(FIRST_ROWS, len(rows)),
+        shown=rows_shown(len(rows), whole=whole),
         areas=areas(mixture.lock, groups, labels),
         groups=tuple(group_rows(rows, titles)) if chosen != mixture.domain_column else (),
         domains=tuple(ordered),
     )
+
+
+def rows_shown(rows: int, *, whole: bool | None) -> int:
+    """How many of so many rows a page lists; whole: whether all, None: where there are not too many."""
+    return rows if whole or (whole is None and rows <= ALL_AT_ONCE) else min(FIRST_ROWS, rows)
 
 
 def _label(key: str | None, titles: dict[str, str]) -> Label:

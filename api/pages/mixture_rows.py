@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from api.library import LoadedMixture
+from mixture.catalog import Overview
 
 NEAR = 0.9
 """Of the cap: a domain that is read so much is near it."""
@@ -116,6 +117,13 @@ def _group(key: str | None, rows: Sequence[DomainRow], titles: Mapping[str, str]
         epochs=drawn / tokens if tokens else None,
         near_cap=sum(row.reach is not Reach.BELOW for row in rows),
     )
+
+
+def titles_of(overview: Overview | None, column: str) -> dict[str, str]:
+    """The titles of a column's values, where they are the rows of the overview's map."""
+    if overview is None or overview.rows != column:
+        return {}
+    return {one.id: one.title for one in overview.clusters}
 
 
 def cell_text(cell: object) -> str | None:

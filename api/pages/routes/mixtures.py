@@ -7,9 +7,11 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
+from api.caching import Lifetime
 from api.overviews import overview_of
 from api.pages.catalog_made import MoveView
 from api.pages.mixture import mixture_view
+from api.pages.mixture_compare import compare_view
 from api.pages.render import page_answer
 from api.repository import RepositoryError
 from api.security import Reads
@@ -17,6 +19,8 @@ from api.services import AppServices, AskedMixture, Services
 
 router = APIRouter(tags=["pages"], include_in_schema=False, dependencies=[Reads])
 SHOWN_MOVES = 50
+SHOWN_OTHERS = 200
+"""Mixtures whose names are proposed to compare with; any other can be typed."""
 ALL = "all"
 
 Text = Annotated[str | None, Query(max_length=1000)]
@@ -30,18 +34,40 @@ def mixture(
     by: Text = None,
     sort: Text = None,
     domains: Text = None,
+    with_: Annotated[str | None, Query(alias="with", max_length=200)] = None,
+    phase: Text = None,
+    with_phase: Text = None,
 ) -> Response:
-    """The page of a mixture."""
-    shown, overview = asked.mixture, overview_of(asked.mixture)
+    """The page of a mixture, or of two."""
+    shown, overview, whole = asked.mixture, overview_of(asked.mixture), True if domains == ALL else None
+    if with_:
+        other = services.mixture(with_)
+        other_overview = overview_of(other)
+        return page_answer(
+            request,
+            "mixture_compare.html",
+            of=f"{shown.digest} {other.digest} {overview} {other_overview}",
+            lifetime=Lifetime.SHORT,
+            make=lambda: compare_view(
+                shown,
+                other,
+                asked=with_,
+                phase=phase,
+                other_phase=with_phase,
+                by=by,
+                whole=whole,
+                overview=overview,
+                other_overview=other_overview,
+            ),
+        )
     moves = _moves(services, shown.name)
+    others = [str(one.name) for one in services.heads(after=None, limit=SHOWN_OTHERS) if one.name != shown.name]
     return page_answer(
         request,
         "mixture.html",
-        of=f"{shown.digest} {shown.spec_text} {moves} {overview}",
+        of=f"{shown.digest} {shown.spec_text} {moves} {others} {overview}",
         lifetime=asked.lifetime,
-        make=lambda: mixture_view(
-            shown, by=by, sort=sort, whole=True if domains == ALL else None, overview=overview, moves=moves
-        ),
+        make=lambda: mixture_view(shown, by=by, sort=sort, whole=whole, overview=overview, moves=moves, others=others),
     )
 
 

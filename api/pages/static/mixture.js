@@ -75,7 +75,7 @@
   });
 })();
 
-// Where no service answers, the rows that are there are put in order here.
+// Where no address orders a table, its rows are put in order here.
 for (const table of document.querySelectorAll("table[data-sorts]")) {
   const heads = [...table.tHead.rows[0].cells];
   heads.forEach((head, column) => {

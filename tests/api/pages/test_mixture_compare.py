@@ -1,0 +1,95 @@
+"""Two mixtures beside each other: what moved, and how far they are apart."""
+
+from fractions import Fraction
+
+import pytest
+from api_helpers import MIXTURES
+from playwright.sync_api import expect
+
+from api.builtin import BuiltinMixtures
+from api.overviews import overview_of
+from api.pages.links import FileLinks
+from api.pages.mixture_compare import compare_view
+from api.pages.render import render
+from api.stores import Stores
+from mixture.plan.distance import half_l1
+
+
+@pytest.fixture(scope="module")
+def mixtures():
+    return BuiltinMixtures([MIXTURES], [], Stores([])).all()
+
+
+def seen(one, other, **asked):
+    return compare_view(one, other, overview=overview_of(one), other_overview=overview_of(other), **asked)
+
+
+def test_a_mixture_is_not_apart_from_itself_nor_are_its_rows(mixtures):
+    view = seen(mixtures["demo"], mixtures["demo"], phase="pretraining", other_phase="pretraining")
+    assert (view.distance.half_l1, view.distance.hellinger) == (0, 0)
+    assert {row.weight.change for row in view.domains} == {0}
+
+
+def test_a_phase_that_replays_another_in_part_is_apart_by_what_it_adds(mixtures):
+    demo = mixtures["demo"]
+    view = seen(demo, demo, phase="midtraining", other_phase="pretraining")
+    shares = [
+        {one["domain"]: Fraction(one["weight"]["ratio"]) for one in phase["domains"]}
+        for phase in demo.plan_json["phases"]
+    ]
+    assert view.distance.half_l1 == pytest.approx(float(half_l1(*shares)), abs=1e-12)
+    first = view.domains[0]
+    most = max(abs(float(shares[0][name] - shares[1][name])) for name in shares[0])
+    assert abs(first.weight.change) == pytest.approx(most, abs=1e-12)
+    assert sum(row.weight.change for row in view.domains) == pytest.approx(0)
+
+
+def test_all_pairs_of_phases_and_the_runs_have_their_distances(mixtures):
+    view = seen(mixtures["marin-535b-a23b"], mixtures["marin-announced-80-20"])
+    assert len(view.distances) == 4 * 3
+    assert view.distance == view.distances[0]
+    assert view.distance.half_l1 == pytest.approx(sum(abs(row.weight.change) for row in view.domains) / 2)
+
+
+def test_the_map_of_changes_has_the_rows_of_the_overview_and_adds_up_to_nothing(mixtures):
+    view = seen(mixtures["marin-535b-a23b"], mixtures["marin-announced-80-20"])
+    assert view.map_axes == ("cluster", "quality")
+    assert (len(view.map_rows), view.map_columns) == (40, ("0", "1", "2", "3", "4"))
+    cells = [cell for row in view.map_rows for cell in row.cells if cell is not None]
+    assert sum(change for change, _ in cells) == pytest.approx(0, abs=1e-9)
+    assert all((colour > 3) <= (change > 0) and (colour < 3) <= (change < 0) for change, colour in cells)
+    assert max(cells, key=lambda cell: abs(cell[0]))[1] in (0, 6)
+
+
+def test_domains_that_one_of_them_alone_has_are_named_and_have_no_figure_in_the_other(mixtures):
+    view = seen(mixtures["demo"], mixtures["olmo-3-7b"])
+    assert view.distance.half_l1 == 1
+    assert (len(view.only_here), len(view.only_there)) == (10, 40)
+    assert view.by == "kind"
+    code = next(row for row in view.groups if row.name == "code")
+    assert code.weight.one == pytest.approx(0.2, abs=0.001)
+    assert code.weight.other == pytest.approx(0.0717, abs=0.0005)
+    books = next(row for row in view.domains if row.name == "books")
+    assert (books.weight.other, books.tokens.other, books.epochs.other) == (None, None, None)
+    assert view.table()["other_tokens"].null_count == 10
+
+
+def test_two_mixtures_are_a_page_of_files_too(mixtures):
+    view = seen(mixtures["demo"], mixtures["olmo-3-7b"])
+    html = render("mixture_compare.html", FileLinks("mixtures/demo/with-olmo-3-7b.html"), view)
+    assert 'href="../olmo-3-7b/index.html"' in html
+    assert "<form" not in html
+
+
+def test_mixtures_are_compared_from_the_page_of_one(page, service, look):
+    page.goto(f"{service}/mixtures/marin-535b-a23b")
+    page.get_by_label("Compare with").fill("marin-announced-80-20")
+    page.get_by_role("button", name="Compare").click()
+    expect(page).to_have_url(f"{service}/mixtures/marin-535b-a23b?with=marin-announced-80-20")
+    expect(page.locator(".lead")).to_contain_text("21.0% of the tokens would have to be exchanged")
+    look("mixture-compare")
+    page.get_by_role("region", name="Distances of all phases").get_by_role("link", name="0.3312").click()
+    expect(page.locator(".lead")).to_contain_text("Cooldown of marin-535b-a23b")
+    expect(page.locator(".lead")).to_contain_text("midtraining of marin-announced-80-20")
+    page.get_by_role("region", name="By cluster").get_by_role("button", name="Weight here").click()
+    expect(page.locator("#group-table tbody tr").first).to_contain_text("c28")
