@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
-import pyarrow as pa
 from fastapi import APIRouter, Depends, Path, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
@@ -13,20 +12,13 @@ from api import problems
 from api.caching import Lifetime
 from api.formats import NOT_MODIFIED, JsonOnly, json_answer
 from api.lists import Listed, Page, PageAsked, encode_cursor, link, next_url, number_after, page_query
-from api.positions import slots_batch
-from api.problems import Problem
-from api.queries import check_step
 from api.routes.schedules import PositionRow
 from api.security import Reads
-from api.services import Asked, AskedMixture
+from api.services import AskedMixture
+from api.step_reads import read_sequences, schedule_with
 from mixture.names import DIGEST_MARK
-from mixture.schedule import Schedule
-from mixture.store import Store
 
 router = APIRouter(prefix="/v1/mixtures", tags=["schedules"], dependencies=[Reads])
-
-MOST_DOCUMENTS = 10_000
-"""A page ends behind the sequence with which it has so many documents."""
 
 StepNumber = Annotated[int, Path(ge=0, description="Counts from 0.", examples=[15300])]
 SlotsQuery = Annotated[PageAsked, Depends(page_query(limit=20, most=200))]
@@ -81,7 +73,7 @@ class SequenceRow(PositionRow):
 def show(asked: AskedMixture, step: StepNumber, request: Request) -> Response:
     """One step: its size, and what it reads of each domain."""
     mixture = asked.mixture
-    schedule = _schedule_with(asked, step)
+    schedule = schedule_with(mixture.lock, step)
 
     def make() -> StepShown:
         drawn, length = schedule.counts(step + 1) - schedule.counts(step), schedule.length_of(step)
@@ -117,12 +109,11 @@ def sequences(asked: AskedMixture, step: StepNumber, page: SlotsQuery, request: 
 
     A page may be shorter than `limit` where sequences have very many documents.
     """
-    schedule, store, after = _schedule_with(asked, step), asked.mixture.store, number_after(page)
+    schedule, store, after = schedule_with(asked.mixture.lock, step), asked.mixture.store, number_after(page)
     size = schedule.batch_of(step)
     first = 0 if after is None else min(max(after + 1, 0), size)
     slots = range(first, min(first + page.limit, size))
-    rows = slots_batch(schedule, step, slots).to_pylist()
-    shown = [row | {"documents": None} for row in rows] if store is None else _with_documents(store, rows)
+    shown = read_sequences(schedule, step, slots, store)
     end = first + len(shown)
     cursor = encode_cursor(end - 1) if end < size else None
     url = next_url(request, cursor)
@@ -134,26 +125,3 @@ def sequences(asked: AskedMixture, step: StepNumber, page: SlotsQuery, request: 
         make=lambda: Listed(items=shown, next=cursor, next_url=url),
         headers=link(url),
     )
-
-
-def _schedule_with(asked: Asked, step: int) -> Schedule:
-    """The schedule, which has this step. Raises Problem 422 `step-out-of-range`."""
-    schedule = asked.mixture.lock.schedule()
-    check_step(step, schedule.steps, where="path")
-    return schedule
-
-
-def _with_documents(store: Store, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows with their documents, as many as a page has. Raises StoreError; Problem 503 `store-unreadable`."""
-    shown: list[dict[str, Any]] = []
-    documents = 0
-    for row in rows:
-        if documents >= MOST_DOCUMENTS:
-            break
-        try:
-            held = store.documents(row["domain"], row["first_token"], row["tokens"]).to_pylist()
-        except (OSError, pa.ArrowException) as error:
-            raise Problem(503, "the store's table of documents can not be read", code="store-unreadable") from error
-        documents += len(held)
-        shown.append(row | {"documents": held})
-    return shown

@@ -11,6 +11,11 @@ def rank_slots(batch: int, rank: int, world_size: int) -> range:
     return range(rank * batch // world_size, (rank + 1) * batch // world_size)
 
 
+def slot_rank(batch: int, slot: int, world_size: int) -> int:
+    """The rank whose `rank_slots` a slot is among."""
+    return ((slot + 1) * world_size - 1) // batch
+
+
 def check_rank(rank: int, world_size: int) -> None:
     """Raise StreamError, `rank-invalid`, where there is no such rank."""
     if world_size < 1 or not 0 <= rank < world_size:

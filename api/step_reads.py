@@ -1,0 +1,54 @@
+"""What one step of a run reads: of which domains, and sequence by sequence with the documents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from api.positions import slots_batch
+from api.problems import Problem
+from api.queries import check_step
+from mixture.plan import Lock
+from mixture.schedule import Schedule
+from mixture.store import Store
+
+MOST_DOCUMENTS = 10_000
+"""Sequences that are asked for together end behind the one with which they have so many documents."""
+
+
+def schedule_with(lock: Lock, step: int) -> Schedule:
+    """The schedule, which has this step. Raises Problem 422 `step-out-of-range`."""
+    schedule = lock.schedule()
+    check_step(step, schedule.steps, where="path")
+    return schedule
+
+
+def weights_at(lock: Lock, step: int) -> npt.NDArray[np.int64]:
+    """The weights of the domains at a step, in parts of 10^15: int64 [domains]."""
+    segment = max((one for one in lock.data.segments if one.first_step <= step), key=lambda one: one.first_step)
+    return np.array(segment.weights, dtype=np.int64)
+
+
+def read_sequences(schedule: Schedule, step: int, slots: range, store: Store | None) -> list[dict[str, Any]]:
+    """Slots of a step in order: a row's columns by name, and its `documents` from the store, None where there is none.
+
+    Fewer than asked for where they have very many documents. Raises StoreError; Problem 503 `store-unreadable`.
+    """
+    rows = slots_batch(schedule, step, slots).to_pylist()
+    if store is None:
+        return [row | {"documents": None} for row in rows]
+    shown: list[dict[str, Any]] = []
+    documents = 0
+    for row in rows:
+        if documents >= MOST_DOCUMENTS:
+            break
+        try:
+            held = store.documents(row["domain"], row["first_token"], row["tokens"]).to_pylist()
+        except (OSError, pa.ArrowException) as error:
+            raise Problem(503, "the store's table of documents can not be read", code="store-unreadable") from error
+        documents += len(held)
+        shown.append(row | {"documents": held})
+    return shown
