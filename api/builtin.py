@@ -122,10 +122,10 @@ class BuiltinMixtures:
 
     def _paths(self) -> Iterator[Path]:
         for folder in self._folders:
-            if (folder / LOCK_FILE).is_file():
+            if _is_mixture(folder):
                 yield folder
             elif folder.is_dir():
-                yield from (path for path in sorted(folder.iterdir()) if (path / LOCK_FILE).is_file())
+                yield from filter(_is_mixture, sorted(folder.iterdir()))
 
     def _current(self, path: Path, known: _Folder | None) -> _Folder:
         now = self._clock()
@@ -213,6 +213,10 @@ def _named(folders: Mapping[Path, _Folder]) -> _Shown:
         mixtures[name] = one.loaded if name == one.loaded.name else replace(one.loaded, name=name)
         bundles[name, one.bundle.digest] = one.bundle
     return _Shown(folders, dict(sorted(mixtures.items())), bundles)
+
+
+def _is_mixture(folder: Path) -> bool:
+    return (folder / LOCK_FILE).is_file() or (folder / SPEC_FILE).exists()
 
 
 def _tables(spec: Spec) -> dict[str, Path]:

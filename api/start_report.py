@@ -9,7 +9,6 @@ from api.builtin import BuiltinMixtures
 from api.setting_texts import missing_folders
 from api.settings import Settings, unknown_variables
 from mixture.errors import MixtureError
-from mixture.file_names import LOCK_FILE, SPEC_FILE
 
 
 def overview(settings: Settings, builtin: BuiltinMixtures) -> Iterator[str]:
@@ -41,11 +40,7 @@ def overview(settings: Settings, builtin: BuiltinMixtures) -> Iterator[str]:
 
 
 def left_out(settings: Settings) -> Iterator[str]:
-    """What somebody may have meant to be there, and is not: specs without a lock, folders, variables."""
-    for folder in settings.mixtures_dirs:
-        for path in (folder, *(sorted(folder.iterdir()) if folder.is_dir() else ())):
-            if (path / SPEC_FILE).is_file() and not (path / LOCK_FILE).is_file():
-                yield f"{_short(path)} is left out: it has no {LOCK_FILE}; `mixture lock {path / SPEC_FILE}` makes it"
+    """What somebody may have meant to be there, and is not: folders, variables. The log says what can not be read."""
     for variable, path in missing_folders(settings):
         yield f"{variable}: there is no folder {path.absolute()}"
     for variable in unknown_variables():

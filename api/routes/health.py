@@ -26,11 +26,26 @@ class Health(BaseModel):
     status: str = Field(examples=["ok"])
 
 
+class LeftOutFolder(BaseModel):
+    """A folder that is not shown as it is now, and why."""
+
+    folder: str = Field(examples=["my-mixture"], description="Its name.")
+    code: str = Field(examples=["spec-changed"])
+    detail: str = Field(examples=["mixture.yaml:3: the spec no longer gives this lock: the seed is 0 in the lock, …"])
+    digest: str | None = Field(
+        examples=[None], description="Of the lock that is still shown, the last that could be read; null: nothing is."
+    )
+
+
 class Ready(BaseModel):
     """What the service can answer now."""
 
     status: str = Field(examples=["ready"])
     mixtures: int = Field(examples=[4], description="Built-in mixtures that can be read.")
+    left_out: list[LeftOutFolder] = Field(
+        examples=[[]],
+        description="Folders with a spec that can not be read as it is; that does not keep requests away.",
+    )
 
 
 class Version(BaseModel):
@@ -59,7 +74,11 @@ def ready(services: AppServices, response: Response) -> Ready:
         services.repository.check()
     except MixtureError as error:
         raise problems.problem_of(error, status=503) from error
-    return Ready(status="ready", mixtures=len(services.builtin.all()))
+    left_out = [
+        LeftOutFolder(folder=one.folder, code=one.code, detail=one.detail, digest=one.digest)
+        for one in services.builtin.left_out()
+    ]
+    return Ready(status="ready", mixtures=len(services.builtin.all()), left_out=left_out)
 
 
 @router.get("/version")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import logging
+import os
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from api_helpers import MIXTURES, ask, client_of
 from stream_helpers import DOMAINS, make_store
 
-from api.builtin import BuiltinMixtures
+from api.builtin import RETRY_SECONDS, BuiltinMixtures
 from api.repository import Scope
 from api.stores import Stores
 from mixture.plan import make_lock, make_plan, write_lock
@@ -225,3 +227,120 @@ def test_a_store_that_comes_later_is_found(make_app, streamable: Path):
     (streamable / "later").mkdir()
     (streamable / "made" / "store").rename(streamable / "later" / "store")
     assert ask(app, "GET", "/v1/mixtures/small/store").status_code == 200
+
+
+class Clock:
+    """A clock that stands still until it is told."""
+
+    seconds = 0.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+def digest_of(mixtures: BuiltinMixtures) -> str | None:
+    found = mixtures.all().get("small")
+    return None if found is None else found.digest
+
+
+def over_a_store(made: Path, folder: Path) -> str:
+    """Lock a mixture in a folder over a store that lies elsewhere, `made`, as over ./store; gives its digest."""
+    folder.mkdir(parents=True, exist_ok=True)
+    text = SPEC.format(steps=5).replace("a: 50%, b: 50%", "code: 50%, web: 50%").replace("cells.csv", "store")
+    (folder / "mixture.yaml").write_text(text.replace("store", str(made)), encoding="utf-8")
+    lock = make_lock(make_plan(load_spec(folder / "mixture.yaml")))
+    (folder / "mixture.yaml").write_text(text, encoding="utf-8")
+    write_lock(lock, folder / "mixture.lock.json")
+    return lock.digest
+
+
+def test_a_store_that_comes_after_the_lock_is_seen_without_a_touch_of_the_folder(tmp_path: Path):
+    larger = {name: {f"{key} again": text for key, text in texts.items()} | texts for name, texts in DOMAINS.items()}
+    folder, made = tmp_path / "small", [make_store(tmp_path / "one", DOMAINS), make_store(tmp_path / "two", larger)]
+    first = over_a_store(made[0].path, folder)
+    shutil.copytree(made[0].path, folder / "store")
+    mixtures = BuiltinMixtures((folder,), (), Stores(()), clock=Clock())
+    assert digest_of(mixtures) == first
+    second = over_a_store(made[1].path, folder)
+    assert digest_of(mixtures) == first, "the lock is that of a store which is not there yet"
+    assert [one.code for one in mixtures.left_out()] == ["catalog-changed"]
+    (folder / "store").rename(tmp_path / "before")
+    assert digest_of(mixtures) == first
+    made[1].path.rename(folder / "store")
+    assert digest_of(mixtures) == second != first
+    assert mixtures.left_out() == []
+
+
+def test_a_table_in_another_folder_is_watched_too(tmp_path: Path):
+    write(tmp_path / "small", steps=10)
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    (tmp_path / "small" / "cells.csv").rename(shared / "cells.csv")
+    spec = tmp_path / "small" / "mixture.yaml"
+    spec.write_text(SPEC.format(steps=10).replace("cells.csv", "../shared/cells.csv"), encoding="utf-8")
+    mixtures = BuiltinMixtures((tmp_path / "small",), (), Stores(()), clock=Clock())
+    assert digest_of(mixtures) is not None
+    (shared / "cells.csv").write_text(CELLS.replace("200000", "200001"), encoding="utf-8")
+    assert digest_of(mixtures) is not None
+    (left,) = mixtures.left_out()
+    assert (left.folder, left.code, left.digest) == ("small", "catalog-changed", digest_of(mixtures))
+    assert str(tmp_path) not in left.detail
+
+
+def test_a_folder_that_could_not_be_read_is_read_again_after_seconds_though_no_file_seems_to_have_changed(
+    tmp_path: Path,
+):
+    digest, clock = write(tmp_path / "small", steps=10), Clock()
+    spec = tmp_path / "small" / "mixture.yaml"
+    text, status = spec.read_text(encoding="utf-8"), spec.stat()
+    spec.write_text(text.replace("10 steps", "1x steps"), encoding="utf-8")
+    os.utime(spec, ns=(status.st_atime_ns, status.st_mtime_ns))
+    mixtures = BuiltinMixtures((tmp_path,), (), Stores(()), clock=clock)
+    assert digest_of(mixtures) is None
+    spec.write_text(text, encoding="utf-8")
+    os.utime(spec, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert digest_of(mixtures) is None
+    clock.seconds += RETRY_SECONDS
+    assert digest_of(mixtures) == digest
+    assert mixtures.left_out() == []
+
+
+def test_while_a_folder_is_read_the_others_are_answered_with_what_was_there(tmp_path: Path):
+    first, other = write(tmp_path / "small", steps=10), tmp_path / "demo"
+    shutil.copytree(MIXTURES / "demo", other)
+    mixtures = BuiltinMixtures((tmp_path,), (), Stores(()))
+    assert list(mixtures.all()) == ["demo", "small"]
+    spec = tmp_path / "small" / "mixture.yaml"
+    spec.unlink()
+    os.mkfifo(spec)
+    with ThreadPoolExecutor(1) as thread:
+        reading = thread.submit(mixtures.all)
+        with spec.open("wb"):  # opened as soon as the other thread reads it
+            found = mixtures.all()
+            assert not reading.done()
+        assert (list(found), found["small"].digest) == (["demo", "small"], first)
+        assert reading.result()["small"].digest == first
+
+
+def test_what_is_left_out_and_why_is_said_by_readyz_and_to_whoever_asks_for_it(make_app, tmp_path: Path):
+    write(tmp_path / "fine", steps=10)
+    write(tmp_path / "bad", steps=10)
+    spec = tmp_path / "bad" / "mixture.yaml"
+    spec.write_text(SPEC.format(steps=10).replace("small", "other").replace("cells.csv", "/no/where.csv"), "utf-8")
+    write(tmp_path / "unlocked", steps=10)
+    (tmp_path / "unlocked" / "mixture.lock.json").unlink()
+    app = make_app(mixtures_dirs=(tmp_path,))
+    ready = ask(app, "GET", "/readyz").raise_for_status().json()
+    assert (ready["status"], ready["mixtures"]) == ("ready", 1)
+    assert [(one["folder"], one["code"], one["digest"]) for one in ready["left_out"]] == [
+        ("bad", "file-missing", None),
+        ("unlocked", "lock-missing", None),
+    ]
+    for name, code in (("other", "file-missing"), ("bad", "file-missing"), ("unlocked", "lock-missing")):
+        problem = ask(app, "GET", f"/v1/mixtures/{name}").json()
+        assert (problem["status"], problem["code"], problem["facts"]["left_out"]) == (404, "unknown-mixture", code)
+        assert problem["detail"].endswith(next(one["detail"] for one in ready["left_out"] if one["code"] == code))
+    for answer in (ask(app, "GET", "/readyz"), ask(app, "GET", "/v1/mixtures/other")):
+        assert str(tmp_path) not in answer.text
+        assert "/no/" not in answer.text
+        assert "where.csv" in answer.text

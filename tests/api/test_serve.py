@@ -143,7 +143,10 @@ def stopped_after(started: subprocess.Popen[str], url: str) -> tuple[str, str]:
     """All that a service has printed once it was ready and told to end."""
     httpx2.get(f"{url}/readyz", timeout=60).raise_for_status()
     started.send_signal(signal.SIGTERM)
-    return started.communicate(timeout=GONE_WITHIN)
+    assert started.stdout is not None
+    assert started.stderr is not None
+    # Not communicate(), which would not see what came together with the line that was read before.
+    return started.stdout.read(), started.stderr.read()
 
 
 def test_it_says_what_it_shows_what_it_leaves_out_and_where_things_are_kept(tmp_path: Path):
@@ -158,7 +161,10 @@ def test_it_says_what_it_shows_what_it_leaves_out_and_where_things_are_kept(tmp_
     assert f"{tmp_path / 'mixture-data' / 'mixture.db'}." in out
     assert "1 mixture from mixtures: demo\n" in out
     assert "No store holds the text of demo" in out
-    assert "mixtures/without-lock is left out: it has no mixture.lock.json; `mixture lock " in errors
+    assert (
+        "the mixture in mixtures/without-lock is left out: mixtures/without-lock/mixture.lock.json: there is no "
+        in errors
+    )
     assert "the mixture in mixtures/broken is left out" in errors
     assert "MIXTURE_STORE_DIRS: there is no folder /nowhere\n" in errors
     assert "MIXTURE_SERVICE_HOST is no setting" in errors
