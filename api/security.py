@@ -18,6 +18,7 @@ from fastapi.routing import APIRoute
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer, SecurityScopes
 from starlette.responses import Response
 
+from api.bodies import StrictRequest
 from api.problems import Problem
 from api.repository import Scope, TokenRecord, token_hash
 from api.services import AppServices, Services, services_of
@@ -48,7 +49,10 @@ async def _caller(request: Request, services: AppServices, credentials: Credenti
         holder: Caller = state["holder"]
         return holder
     if credentials is None:
-        if "authorization" in request.headers:
+        scheme = request.headers.get("authorization", "").strip().partition(" ")[0].lower()
+        # Where all may read, what a proxy or another service on this host was told is none of ours.
+        is_open = services.settings.public_reads and request.method in ("GET", "HEAD")
+        if scheme == "bearer" or (scheme and not is_open):
             raise _unauthorized("this is not a bearer token", "authorization-invalid", hint=BEARER_HINT)
         return None
     secret = credentials.credentials
@@ -108,7 +112,8 @@ class TokenFirst(APIRoute):
         if self.body_field is None or not scopes.scopes:
             return handle
 
-        async def asked_first(request: Request) -> Response:
+        async def asked_first(asked: Request) -> Response:
+            request = StrictRequest(asked.scope, asked.receive)
             services = await services_of(request)
             caller = await _caller(request, services, await BEARER(request))
             await writer(scopes, caller)
@@ -127,9 +132,10 @@ def _scopes(dependant: Dependant) -> Iterator[str]:
 
 
 def _require(caller: Caller | None, scope: Scope) -> Caller:
+    """The caller, who has the scope: whoever may write may read."""
     if caller is None:
         raise _unauthorized("this takes a token", "token-missing", hint=BEARER_HINT)
-    if scope not in caller.scopes:
+    if scope is not Scope.READ and scope not in caller.scopes:
         detail = f"the token of {caller.name!r} has not the scope '{scope}'"
         hint = f"`mixture tokens create NAME --scope {scope}` makes one that has"
         raise Problem(403, detail, code="scope-missing", hint=hint, facts={"scope": scope.value})
