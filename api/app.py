@@ -75,7 +75,8 @@ def _middleware(services: Services) -> list[Middleware]:
         CORSMiddleware,
         allow_origins=settings.cors_origins,
         allow_methods=["GET", "HEAD"],
-        expose_headers=["ETag", "Link", problems.CODE_HEADER, TRACE_HEADER],
+        allow_headers=["Accept", "Authorization", "If-None-Match", "Last-Event-ID"],
+        expose_headers=["ETag", "Link", "Retry-After", problems.CODE_HEADER, TRACE_HEADER],
     )
     return [
         Middleware(Measured, metrics=services.metrics),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -31,30 +32,56 @@ def check_step(step: int, steps: int, *, name: str = "step", where: str = "query
 async def _known_names(request: Request) -> None:
     """Refuse parameters that the description of the operation does not have: `?stpe=5` is no request for everything.
 
-    And those that stand twice and are no lists: of `?step=1&step=2`, nobody can tell which is meant. What is not
-    described (pages, figures for Prometheus) has no parameters, and is as it is whatever is asked.
+    And those that stand twice and are no lists: of `?step=1&step=2`, nobody can tell which is meant; and whole numbers
+    that are not digits: `1_000`, `1.0`. What is not described (pages, figures for Prometheus) has no parameters, and is
+    as it is whatever is asked.
 
     Raises Problem 422: `unknown-parameter`, with the name that is nearest; `invalid-request`.
     """
-    if not request.query_params:
+    if not request.query_params and not request.path_params:
         return
     operation = request.app.openapi()["paths"].get(request.scope["route"].path, {}).get(request.method.lower())
     if operation is None or operation.get("tags") == ["service"]:
         return
-    known = {one["name"]: one["schema"] for one in operation.get("parameters", ()) if one["in"] == "query"}
+    described = {(one["in"], one["name"]): one["schema"] for one in operation.get("parameters", ())}
+    known = {name: schema for (where, name), schema in described.items() if where == "query"}
     for name in request.query_params:
         if name not in known:
             shown = name[:LONGEST_SHOWN]
             hint = nearest(shown, known) or (f"its parameters: {', '.join(known)}" if known else "it has none")
             detail = f"there is no parameter {shown!r} here"
             raise wrong_query(shown, detail, "unknown-parameter", hint=hint, parameter=shown)
-        if len(request.query_params.getlist(name)) > 1 and not _is_list(known[name]):
+        if len(request.query_params.getlist(name)) > 1 and not _holds(known[name], "array"):
             detail = f"the parameter {name!r} stands more than once, and has one value"
             raise wrong_query(name, detail, "invalid-request", parameter=name)
+    said = [("query", name, text) for name, text in request.query_params.multi_items()]
+    said += [("path", name, text) for name, text in request.path_params.items() if isinstance(text, str)]
+    said += [
+        (where, name, request.headers[name])
+        for where, name in described
+        if where == "header" and name in request.headers
+    ]
+    for where, name, text in said:
+        if _holds(described.get((where, name), {}), "integer") and not DIGITS.fullmatch(text):
+            errors = [{"in": where, "pointer": f"/{name}", "detail": NOT_DIGITS, "code": "int_parsing"}]
+            several = _several(name, text) if _holds(described[where, name], "array") else None
+            raise Problem(422, f"{where} /{name}: {NOT_DIGITS}", hint=several, errors=errors)
 
 
-def _is_list(schema: Mapping[str, Any]) -> bool:
-    return any(one.get("type") == "array" for one in (schema, *schema.get("anyOf", ())))
+DIGITS = re.compile(r"-?[0-9]+", re.ASCII)
+NOT_DIGITS = "a whole number is right here, in digits"
+
+
+def _holds(schema: Mapping[str, Any], kind: str) -> bool:
+    """Whether values of a type are among those of a schema, or of its items."""
+    parts = (schema, *schema.get("anyOf", ()), *([schema["items"]] if "items" in schema else ()))
+    return any(one.get("type") == kind or (one is not schema and _holds(one, kind)) for one in parts)
+
+
+def _several(name: str, text: str) -> str | None:
+    """How a list is written whose items stand between commas."""
+    parts = text.split(",")
+    return "&".join(f"{name}={part}" for part in parts) if all(map(DIGITS.fullmatch, parts)) else None
 
 
 KnownNames = Depends(_known_names)

@@ -14,6 +14,7 @@ from api import problems
 from api.formats import only
 from api.limits import client_of
 from api.lists import LARGEST_NUMBER
+from api.repository import RunRecord
 from api.routes.runs import RunId, progress_shown
 from api.routes.runs import router as runs
 from api.security import Reads
@@ -31,7 +32,7 @@ STREAMED: dict[int | str, dict[str, Any]] = {
             EVENTS: {
                 "itemSchema": {
                     "properties": {
-                        "event": {"enum": ["progress", "end"]},
+                        "event": {"enum": ["progress", "reset", "end"]},
                         "data": {
                             "contentMediaType": "application/json",
                             "contentSchema": {"$ref": "#/components/schemas/Progress"},
@@ -44,9 +45,9 @@ STREAMED: dict[int | str, dict[str, Any]] = {
 }
 
 
-def known_run(run_id: RunId, services: AppServices) -> str:
-    """The id of a run that there is: said before the stream begins. Raises RepositoryError, `unknown-run`."""
-    return services.repository.run(run_id).id
+def known_run(run_id: RunId, services: AppServices) -> RunRecord:
+    """A run that there is: said before the stream begins. Raises RepositoryError, `unknown-run`."""
+    return services.repository.run(run_id)
 
 
 async def stream_place(request: Request, services: AppServices) -> AsyncIterator[None]:
@@ -62,7 +63,7 @@ async def stream_place(request: Request, services: AppServices) -> AsyncIterator
     responses={**STREAMED, **problems.documented(404, 429, 503)},
 )
 async def events(
-    run_id: Annotated[str, Depends(known_run)],
+    run: Annotated[RunRecord, Depends(known_run)],
     services: AppServices,
     after: Annotated[
         int, Query(ge=0, le=LARGEST_NUMBER, description="Begin behind this number of the log.", examples=[0])
@@ -80,17 +81,21 @@ async def events(
     """The run's log: an event `progress` a report, whose id is its number; goes on as reports come in.
 
     An event `end` says that this copy of the service is ending: connect again, with Last-Event-ID, and nothing is
-    missed. A comment comes every 15 seconds while there is nothing to say.
+    missed. An event `reset` says that the log has no such number, as one that was put back from a copy: it then comes
+    from its beginning. A comment comes every 15 seconds while there is nothing to say.
     """
     seen = after if last_event_id is None else last_event_id
     watch, repository = services.log_watch, services.repository
     yield ServerSentEvent(retry=RETRY_MILLISECONDS, comment=f"behind {seen}")
+    if seen > run.last_seq:
+        yield ServerSentEvent(data={"reason": f"the log ends at {run.last_seq}"}, event="reset")
+        seen = 0
     while not services.stopping.is_set():
-        ask = partial(repository.progress, run_id, after=seen, limit=ENTRIES)
+        ask = partial(repository.progress, run.id, after=seen, limit=ENTRIES)
         entries = await anyio.to_thread.run_sync(ask, limiter=threads_of(Work.LOGS))
         for entry in entries:
             yield ServerSentEvent(data=progress_shown(entry), event="progress", id=str(entry.seq))
             seen = entry.seq
-        if not entries and not await watch.grown(run_id, seen):
+        if not entries and not await watch.grown(run.id, seen):
             break
     yield ServerSentEvent(data={"reason": "this copy of the service is ending"}, event="end")

@@ -86,6 +86,31 @@ def test_what_is_a_list_may_stand_any_number_of_times(client: httpx2.Client, add
     assert len(items) >= address.count("=")
 
 
+@pytest.mark.parametrize(
+    ("address", "where", "pointer", "hint"),
+    [
+        ("composition?step=1_000", "query", "/step", None),
+        ("composition?step=1.0", "query", "/step", None),
+        ("composition?step=%2B1", "query", "/step", None),
+        ("composition?step=%201", "query", "/step", None),
+        ("composition?step=\u0661", "query", "/step", None),
+        ("composition?step=", "query", "/step", None),
+        ("positions?at=0,7", "query", "/at", "at=0&at=7"),
+        ("positions?at=0;7", "query", "/at", None),
+        ("counts?step=0&step=1e3", "query", "/step", None),
+        ("steps/1_000", "path", "/step", None),
+        ("steps/1.0/sequences", "path", "/step", None),
+    ],
+)
+def test_a_whole_number_is_written_in_digits(
+    client: httpx2.Client, address: str, where: str, pointer: str, hint: str | None
+):
+    answer = client.get(f"/v1/mixtures/demo/{address}")
+    problem = answer.json()
+    assert (answer.status_code, problem["code"], problem.get("hint")) == (422, "invalid-request", hint), problem
+    assert [(one["in"], one["pointer"]) for one in problem["errors"]] == [(where, pointer)]
+
+
 def test_nothing_is_written_by_a_request_that_has_one(make_app):
     app = make_app()
     headers = {"Authorization": f"Bearer {app.state.services.repository.add_token('trainer', [Scope.RUN])[1]}"}

@@ -236,6 +236,14 @@ def test_a_report_that_says_no_step_of_the_run_is_refused(app, post, run, body, 
     assert get(app, f"/v1/runs/{run}/progress").json()["items"] == []
 
 
+def test_a_body_that_says_a_key_twice_is_refused(app, post, run):
+    for body, key in (('{"step": 1, "step": 2}', "step"), ('{"step": 1, "loss": {"books": 1, "books": 2}}', "books")):
+        problem = post(f"/v1/runs/{run}/progress", body, status=422, code="invalid-request")
+        assert problem["facts"] == {"key": key}
+    post("/v1/runs", '{"mixture": "demo", "mixture": "demo"}', status=422, code="invalid-request")
+    assert get(app, f"/v1/runs/{run}/progress").json()["items"] == []
+
+
 @pytest.mark.parametrize("key", [-1, 2**63, 10**400, "a\0", "a", [1], True, None, {}])
 def test_a_cursor_that_begins_nowhere_is_refused(app, run, key):
     cursor = base64.urlsafe_b64encode(json.dumps(key).encode()).decode().rstrip("=")

@@ -157,3 +157,18 @@ def test_many_who_listen_to_many_runs_all_get_what_is_theirs(make_app, repositor
             report(repository, run, [i, i + 1, i + 2])
         found = [one.result() for one in listening]
     assert found == [[i, i + 1, i + 2] for i in range(20) for _ in range(2)]
+
+
+@pytest.mark.parametrize("asked", [{"Last-Event-ID": "8"}, {"after": "8"}])
+def test_behind_a_number_that_the_log_has_not_it_begins_anew_and_says_so(served, repository, run, asked):
+    report(repository, run, range(5))
+    query = f"?after={asked['after']}" if "after" in asked else ""
+    headers = {} if query else asked
+    with events_of(served, f"/v1/runs/{run}/events{query}", **headers) as events:
+        first, *seen = take(events, 6)
+    assert (first["event"], first.get("id")) == ("reset", None)
+    assert json.loads(first["data"]) == {"reason": "the log ends at 5"}
+    assert [event["id"] for event in seen] == ["1", "2", "3", "4", "5"]
+    with events_of(served, f"/v1/runs/{run}/events?after=5") as events:
+        report(repository, run, [5])
+        assert take(events, 1)[0]["id"] == "6"
