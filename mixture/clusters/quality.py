@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import zlib
 from bisect import bisect_right
 from collections import Counter
@@ -79,19 +80,22 @@ def _word_length(measured: Measured) -> float:
     return sum(map(len, measured.words)) / max(1, len(measured.words))
 
 
-_ANY = float(1 << 62)
+def _length(measured: Measured) -> float:
+    return math.log2(max(1, measured.characters))
 
+
+# The good ranges are those of edited English prose, and narrow, so that few documents reach 1 in all of them.
 FEATURES = (
-    Feature("length", "characters, good from 2,000", 2, lambda m: float(m.characters), (50, 2000, _ANY, _ANY + 1)),
-    Feature("alphabetic", "share of characters in words, and spaces; good from 0.8", 3, _alphabetic, (0.4, 0.8, 1, 2)),
-    Feature("stop_words", "share of words that are English stop words, good from 0.3", 4, _stop_words, (0, 0.3, 1, 2)),
-    Feature("variety", "different words by words, of the first 400; good from 0.35", 2, _variety, (0.1, 0.35, 1, 2)),
-    Feature(
-        "compression", "size after zlib by size before, good from 0.35 to 0.7", 3, _compression, (0.05, 0.35, 0.7, 1)
-    ),
-    Feature("repeated_lines", "share of text in lines that stood before, good to 0.05", 3, _repeated_lines,
-            (-1, 0, 0.05, 0.5)),
-    Feature("word_length", "mean letters of a word, good from 3.5 to 7", 1, _word_length, (2, 3.5, 7, 12)),
+    Feature("length", "log2 of characters, good from 14", 2, _length, (5, 14, 64, 65)),
+    Feature("alphabetic", "share of characters in words, and spaces; good from 0.94", 3, _alphabetic,
+            (0.4, 0.94, 1, 2)),
+    Feature("stop_words", "share of words that are English stop words, good from 0.5", 4, _stop_words, (0, 0.5, 1, 2)),
+    Feature("variety", "different words by words, of the first 400; good from 0.6", 2, _variety, (0.1, 0.6, 1, 2)),
+    Feature("compression", "size after zlib by size before, good from 0.45 to 0.6", 3, _compression,
+            (0.05, 0.45, 0.6, 1)),
+    Feature("repeated_lines", "share of text in lines that stood before, good at 0", 3, _repeated_lines,
+            (-2, -1, 0, 0.5)),
+    Feature("word_length", "mean letters of a word, good from 4.2 to 5.6", 1, _word_length, (2, 4.2, 5.6, 12)),
 )  # fmt: skip
 _WHOLE = sum(feature.weight for feature in FEATURES)
 

@@ -18,6 +18,7 @@ from mixture.clusters.vectors import VectorRows
 from mixture.clusters.words import content_words, excerpt, words
 
 _TEXTS = 256  # that a model is given together
+_MODEL_EXCERPT = 2048  # characters: models read no more than some hundreds of tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class SurveyTask:
             rows.qualities.append(self._label(self.labels.quality, read))
             rows.add_terms(content_words(counted))
             if model is not None:
-                texts.append(text)
+                texts.append(excerpt(read.text, most=_MODEL_EXCERPT))
                 if len(texts) == _TEXTS:
                     dense.append(model.embed(texts))
                     texts = []

@@ -107,10 +107,14 @@ def _proposals(terms: Sequence[str], forms: Mapping[str, str]) -> Iterable[str]:
 
 def _joined(phrases: Sequence[str], forms: Mapping[str, str]) -> str:
     """`Kernel, Device Driver and Memory`."""
-    shown = [" ".join(forms.get(word, word[:1].upper() + word[1:]) for word in phrase.split()) for phrase in phrases]
+    shown = [" ".join(_capital(forms.get(word, word)) for word in phrase.split()) for phrase in phrases]
     if len(shown) == 1:
         return f"{shown[0]} and Related Texts" if len(shown[0].split()) == 1 else f"{shown[0]} Texts"
     return f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def _capital(word: str) -> str:
+    return word[:1].upper() + word[1:]
 
 
 def _apart(terms: Sequence[str], most: int) -> list[str]:

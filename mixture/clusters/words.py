@@ -48,11 +48,11 @@ CODE_WORDS = frozenset(
 """Words that programming languages are built of: they tell code from prose, and are no title."""
 
 
-def excerpt(text: str) -> str:
+def excerpt(text: str, *, most: int = EXCERPT) -> str:
     """A text whole, or of a long one four spans, from its beginning, its middle and its end."""
-    if len(text) <= EXCERPT:
+    if len(text) <= most:
         return text
-    span = EXCERPT // _SPANS
+    span = most // _SPANS
     last = len(text) - span
     return "\n".join(text[last * part // (_SPANS - 1) :][:span] for part in range(_SPANS))
 
