@@ -10,10 +10,10 @@ import base64
 import binascii
 import json
 import re
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import replace
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -27,7 +27,7 @@ from mixture.catalog import TABLE_ENDINGS, Catalog, read_catalog
 from mixture.errors import LockError, Place, SpecError
 from mixture.file_names import LOCK_FILE, SPEC_FILE, STORE_FILE, STORE_TABLE
 from mixture.plan import Lock, Plan, check_lock, lock_text, make_lock, make_plan, parse_lock, plan_json
-from mixture.spec import Spec, parse_spec
+from mixture.spec import Groups, Spec, WhereGroup, parse_spec
 from mixture.spec.tables import named_tables
 
 MOST_TABLES = 32
@@ -37,12 +37,14 @@ MOST_CELLS = 4_000_000
 """Of a Parquet table, which may be much larger than its file."""
 MOST_WEIGHTS = 200_000
 """Phases times domains: planning these takes some 4 seconds and 0.5 GB."""
-PLANS_AT_ONCE = 2
-"""Plans that one copy makes at a time: each may hold a large table in memory."""
-WAIT_SECONDS = 30.0
+MOST_PHASES = 1_000
+"""Each takes some 2 ms, and as much to read."""
+MOST_CONDITIONS = 200
+"""Each takes some 30 ms: a database of its own."""
+CONDITION_SECONDS = 20.0
+"""Of all conditions of a spec together."""
 
 TABLE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}|[A-Za-z0-9][A-Za-z0-9._-]{0,90}\.(csv|jsonl?|ndjson|parquet)")
-_PLACES = threading.BoundedSemaphore(PLANS_AT_ONCE)
 
 
 def make_bundle(spec: str, tables: Mapping[str, str], *, lock: str | None = None) -> Bundle:
@@ -55,12 +57,12 @@ def make_bundle(spec: str, tables: Mapping[str, str], *, lock: str | None = None
     A lock's content digests, of stores that this service may not have, are the publisher's word: every stream compares
     them with the store that it reads. Raises MixtureError where spec, tables or lock are refused; Problem: 409
     `lock-differs` with both digests, 413 `tables-too-large`, 422 `table-name`, `table-encoding`, `table-unused`,
-    `too-many-tables`, `too-many-weights`, 503 `busy`.
+    `too-many-tables`, `too-many-phases`, `too-many-conditions`, `too-many-weights`, `plan-too-slow`.
     """
     _check_names(tables)
     data, contents = spec.encode(), {name: _bytes(name, text) for name, text in tables.items()}
     _check_sizes(contents)
-    with _place(), TemporaryDirectory(prefix="mixture-") as made, told_without(Path(made)):
+    with TemporaryDirectory(prefix="mixture-") as made, told_without(Path(made)):
         folder = Path(made)
         lay_out(folder, contents)
         read = _read_spec(data, folder, contents)
@@ -140,14 +142,38 @@ def _read_spec(data: bytes, folder: Path, tables: Mapping[str, bytes]) -> Spec:
     return spec
 
 
+@dataclass(frozen=True)
+class _TimedCatalog(Catalog):
+    """A catalog whose conditions have to be worked out by a time."""
+
+    until: float
+
+    def select(self, where: str, *, place: Place | None = None, seconds: float | None = None) -> tuple[int, ...]:
+        """As a catalog's. Raises Problem 422 `plan-too-slow` where the time is over."""
+        left = self.until - time.monotonic()
+        if left <= 0:
+            detail = f"the conditions of the spec take more than {CONDITION_SECONDS:g} seconds together"
+            raise Problem(422, detail, code="plan-too-slow", hint="fewer conditions, or simpler ones")
+        return super().select(where, place=place, seconds=left if seconds is None else min(left, seconds))
+
+
 def _read_catalog(spec: Spec) -> Catalog:
     """The spec's catalog, where planning all phases over its domains does not take too much."""
+    phases = len(spec.phases)
+    if phases > MOST_PHASES:
+        raise Problem(422, f"{phases:,} phases, of at most {MOST_PHASES:,}", code="too-many-phases")
+    groups = [group for phase in spec.phases if isinstance(phase.weights, Groups) for group in phase.weights.groups]
+    conditions = sum(isinstance(group, WhereGroup) for group in groups)
+    if conditions > MOST_CONDITIONS:
+        detail = f"{conditions:,} conditions, of at most {MOST_CONDITIONS:,}"
+        raise Problem(422, detail, code="too-many-conditions", hint="weights in a column of a table are read at once")
     catalog = read_catalog(spec.catalog.path, domain=spec.catalog.domain, place=spec.place("catalog"))
-    phases, domains = len(spec.phases), len(catalog.domains)
+    domains = len(catalog.domains)
     if phases * domains > MOST_WEIGHTS:
         detail = f"{phases:,} phases of {domains:,} domains are more than {MOST_WEIGHTS:,} weights"
         raise Problem(422, detail, code="too-many-weights")
-    return catalog
+    parts = {field.name: getattr(catalog, field.name) for field in fields(catalog)}
+    return _TimedCatalog(**parts, until=time.monotonic() + CONDITION_SECONDS)
 
 
 def _differs(given: Lock, fixed: Lock, spec: Spec, plan: Plan) -> Problem:
@@ -166,20 +192,14 @@ def _differs(given: Lock, fixed: Lock, spec: Spec, plan: Plan) -> Problem:
     )
 
 
-@contextmanager
-def _place() -> Iterator[None]:
-    if not _PLACES.acquire(timeout=WAIT_SECONDS):
-        raise Problem(503, "too many mixtures are being planned", code="busy", headers={"Retry-After": "5"})
-    try:
-        yield
-    finally:
-        _PLACES.release()
-
-
 def _bytes(name: str, text: str) -> bytes:
     """A table's bytes: of Parquet from base64, of the others the text as it is."""
     if "." in name and not name.endswith(".parquet"):
-        return text.encode()
+        try:
+            return text.encode()
+        except UnicodeEncodeError as error:
+            detail = f"the table {name[:100]!r} holds half of a character, {text[error.start]!r}"
+            raise Problem(422, detail, code="table-encoding") from None
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):

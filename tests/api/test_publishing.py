@@ -89,9 +89,11 @@ def test_what_is_published_is_read_back_as_the_library_makes_it(app, put, tmp_pa
         "ref": f"small@sha256:{lock.digest}",
         "change": "created",
         "replaced": None,
+        "text": "sent",
         "url": "/v1/mixtures/small",
     }
-    assert answer.headers["ETag"] == f'"sha256:{lock.digest}"'
+    assert answer.headers["ETag"] == ask(app, "GET", "/v1/mixtures/small").headers["ETag"]
+    assert answer.headers["ETag"].startswith(f'"sha256:{lock.digest}.')
     for ref in ("small", f"small@sha256:{lock.digest}"):
         assert ask(app, "GET", f"/v1/mixtures/{ref}/lock").text == lock_text(lock)
         assert ask(app, "GET", f"/v1/mixtures/{ref}/spec").text == SPEC
@@ -117,8 +119,11 @@ def test_publishing_the_same_again_changes_nothing(app, put):
     for headers in ({}, {"If_None_Match": "*"}, {"If_Match": f'"sha256:{first["digest"]}"'}):
         assert put("small", status=200, **headers).json() == first | {"change": "unchanged"}
     reworded = SMALL | {"spec": SPEC.replace("# A small mixture.", "# Said otherwise."), "lock": None}
-    assert put("small", reworded, status=200).json()["change"] == "unchanged", "it says the same"
-    assert ask(app, "GET", "/v1/mixtures/small/spec").text == SPEC, "what a digest names never changes"
+    said = put("small", reworded, status=200)
+    assert said.json() == first | {"change": "unchanged", "text": "first"}, "it says the same in other words"
+    assert put("other", reworded).json()["text"] == "first"
+    assert ask(app, "GET", "/v1/mixtures/small/spec").text == SPEC
+    assert said.headers["ETag"] == ask(app, "GET", "/v1/mixtures/small").headers["ETag"]
     assert len(ask(app, "GET", "/v1/mixtures/small/moves").json()["items"]) == 1
 
 
@@ -239,6 +244,26 @@ def test_what_would_take_too_much_to_plan_is_refused(put):
     assert "1,000,000 rows" in put("small", body, status=413, code="tables-too-large").json()["detail"]
 
 
+def phases(count: int, weights: str) -> dict[str, object]:
+    """A body whose spec has so many phases; `{i}` in their weights is the phase's number."""
+    head = SPEC[: SPEC.index("phases:")].replace("budget: 100 steps", f"budget: {count} steps")
+    listed = "".join(f"  - phase: p{i}\n    steps: 1\n    weights: {weights.format(i=i)}\n" for i in range(count))
+    return {"spec": f"{head}phases:\n{listed}", "tables": {"cells.csv": CELLS}}
+
+
+def test_a_spec_that_takes_long_to_plan_is_refused_before_it_is_planned(put):
+    put("many", phases(1001, "uniform"), status=422, code="too-many-phases")
+    where = "[{{where: 'tokens > {i}', share: 100%, within: uniform}}]"
+    put("many", phases(201, where), status=422, code="too-many-conditions")
+    put("few", phases(3, where), status=201)
+
+
+def test_the_conditions_of_a_spec_have_so_much_time_together(put, monkeypatch):
+    monkeypatch.setattr("api.bundles.CONDITION_SECONDS", 0.0)
+    put("slow", status=422, code="plan-too-slow")
+    put("quick", phases(2, "uniform"), status=201)
+
+
 @pytest.mark.parametrize(
     ("body", "code", "where"),
     [
@@ -249,6 +274,8 @@ def test_what_would_take_too_much_to_plan_is_refused(put):
         ({"spec": SPEC, "tables": {"cells.csv": "domain\na\n", "shares.csv": SHARES}}, "missing-column",
          {"in": "cells.csv", "line": 1}),
         (SMALL | {"spec": "a half \ud800 character"}, "invalid-request", {"in": "body", "pointer": "/spec"}),
+        (SMALL | {"tables": {"cells.csv": CELLS + "half \ud800,1,web\n", "shares.csv": SHARES}}, "table-encoding", {}),
+        (SMALL | {"lock": "half \ud800"}, "invalid-request", {"in": "body", "pointer": "/lock"}),
         (SMALL | {"more": 1}, "invalid-request", {"in": "body", "pointer": "/more"}),
         ({"spec": SPEC}, "invalid-request", {"in": "body", "pointer": "/tables"}),
     ],
