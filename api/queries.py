@@ -40,7 +40,7 @@ async def _known_names(request: Request) -> None:
     """
     if not request.query_params and not request.path_params:
         return
-    operation = request.app.openapi()["paths"].get(request.scope["route"].path, {}).get(request.method.lower())
+    operation = request.app.openapi()["paths"].get(request.scope["route"].path_format, {}).get(request.method.lower())
     if operation is None or operation.get("tags") == ["service"]:
         return
     described = {(one["in"], one["name"]): one["schema"] for one in operation.get("parameters", ())}

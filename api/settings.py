@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,14 @@ CONFIG_VARIABLE = f"{PREFIX}CONFIG"
 DATA_DIR_VARIABLE = f"{PREFIX}DATA_DIR"
 ELSEWHERE = frozenset(f"{PREFIX}{name}" for name in ("CONFIG", "URL", "TOKEN", "TEST_ALL", "SCREENSHOTS"))
 """Variables that are no settings: of the command line, and of the tests."""
+
+
+class ExampleTexts(StrEnum):
+    """How much anyone sees of the texts of documents: nothing, the first 300 characters, or 20,000."""
+
+    NONE = "none"
+    SNIPPET = "snippet"
+    FULL = "full"
 
 
 class Environment(EnvSettingsSource):
@@ -53,6 +62,10 @@ class Settings(BaseSettings):
     store_dirs: tuple[Path, ...] = Field(
         default=(),
         description="Folders of native stores, each a store or a folder of them. A mixture's own comes first.",
+    )
+    examples: ExampleTexts = Field(
+        default=ExampleTexts.SNIPPET,
+        description="Text of documents that pages and /v1 show: none, snippet (300 characters) or full (20,000).",
     )
     public_reads: bool = Field(default=True, description="Whether reading takes no token.")
     trusted_proxies: tuple[str, ...] = Field(

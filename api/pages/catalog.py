@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict
 
-from api.catalog_map import Axes, CatalogMap, Sums, axes_of, catalog_map, sums
+from api.catalog_figures import TITLE_COLUMN, CatalogFigures, CellFigures, Figures
+from api.catalog_map import axes_of
 from api.pages.catalog_colours import level_of
 from api.pages.catalog_made import MadeView
-from api.pages.catalog_order import Measure, sorted_rows
+from api.pages.catalog_order import Measure, figure_of, sorted_rows
 from api.pages.catalog_panel import PanelView
 from api.pages.catalog_search import Hit, found
 from api.planned import PlannedDomains
 from mixture.catalog import Catalog, Overview
+from mixture.store import Store
 
 MOST_LINES = 500
 """Domains of a list that one page shows."""
@@ -25,47 +27,10 @@ class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True)
 
 
-class Figures(_Frozen):
-    """What is known of some domains together.
+class CellView(CellFigures):
+    """A cell of the map; level: the colour of the measure that is shown, from 0; None: there is no figure."""
 
-    share, share_of_row, share_of_column: of the tokens of the catalog, of the row, of the column
-    weight, planned_tokens, epochs: in the stretch that is shown, a phase or the run; `run_epochs` over the run
-    cap:   the epochs that they may be read; over: a domain among them is read more often
-    level: the colour of the measure that is shown, from 0; None: no figure
-    """
-
-    domains: tuple[str, ...]
-    tokens: int
-    documents: int | None
-    share: float | None
-    share_of_row: float | None = None
-    share_of_column: float | None = None
-    enrichment: float | None = None
-    weight: float
-    planned_tokens: int
-    epochs: float | None
-    run_epochs: float | None
-    cap: float | None
-    over: bool
-    level: int | None = None
-
-    @property
-    def mean_length(self) -> float | None:
-        """Tokens of a document."""
-        return self.tokens / self.documents if self.documents else None
-
-    def measured(self, measure: Measure) -> float | None:
-        """The figure of a measure."""
-        figure: float | None = getattr(self, measure.value)
-        return figure
-
-
-class CellView(Figures):
-    """A cell of the map; key: what `?cell=` names it by, its domain where it has one."""
-
-    key: str
-    row: str
-    column: str
+    level: int | None
 
 
 class RowView(_Frozen):
@@ -82,7 +47,7 @@ class RowView(_Frozen):
     def words(self) -> str:
         """What is searched in, but for texts."""
         own = (self.value, self.title or "", *self.terms, *self.total.domains[:50])
-        return " ".join(own).casefold()
+        return " ".join(own).lower()
 
 
 class ColumnView(_Frozen):
@@ -162,7 +127,7 @@ _TABLE = {
 class CatalogFacts:
     """What a page of a catalog is made of.
 
-    planned: the plan of the mixture `overlay`; texts: words of examples by domain, None where none are shown
+    planned: the plan of the mixture `overlay`; store: None where there is none that can be read now
     """
 
     name: str
@@ -174,7 +139,8 @@ class CatalogFacts:
     overlay: str
     overlays: tuple[str, ...]
     made: MadeView
-    tokenizer: str | None = None
+    tokenizer: str | None
+    store: Store | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,141 +156,36 @@ class CatalogAsked:
     first_row: int = 0
 
 
-class CatalogFigures:
-    """The figures of a catalog's cells, rows, columns and domains, for one stretch of one plan."""
-
-    def __init__(self, facts: CatalogFacts, axes: Axes | None, phase: str | None) -> None:
-        self.catalog = facts.catalog
-        self.overview = facts.overview
-        self.planned = facts.planned
-        self.phase = phase
-        self.map: CatalogMap | None = None if axes is None else catalog_map(facts.catalog, axes)
-        held = (index for index, domain in enumerate(facts.catalog.domains) if not domain.held_out)
-        self.whole_sums = self.map.whole if self.map is not None else sums(facts.catalog, held)
-        clusters = {} if facts.overview is None else {one.id: one for one in facts.overview.clusters}
-        is_of_overview = axes is not None and facts.overview is not None and axes.rows == facts.overview.rows
-        self._clusters = clusters if is_of_overview else {}
-
-    @property
-    def axes(self) -> Axes | None:
-        return None if self.map is None else self.map.axes
-
-    def figures(self, held: Sums) -> dict[str, object]:
-        """The fields of `Figures` but for those of a place in a map."""
-        names = tuple(self.catalog.names[index] for index in held.domains)
-        plan = self.planned.sums(names, self.phase)
-        run = plan if self.phase is None else self.planned.sums(names)
-        whole = self.whole_sums.tokens
-        return {
-            "domains": names,
-            "tokens": held.tokens,
-            "documents": held.documents,
-            "share": held.tokens / whole if whole else None,
-            "weight": plan.weight,
-            "planned_tokens": plan.tokens,
-            "epochs": plan.epochs,
-            "run_epochs": run.epochs,
-            "cap": plan.cap,
-            "over": plan.over,
-        }
-
-    def cell(self, row: str, column: str) -> CellView | None:
-        """A cell of the map."""
-        assert self.map is not None
-        held = self.map.cells.get((row, column))
-        if held is None:
-            return None
-        by_row, by_column = self.map.by_row[row].tokens, self.map.by_column[column].tokens
-        own = self.figures(held)
-        names: tuple[str, ...] = own["domains"]  # type: ignore[assignment]
-        return CellView.model_validate(
-            own
-            | {
-                "key": names[0] if len(names) == 1 else cell_key(row, column),
-                "row": row,
-                "column": column,
-                "share_of_row": held.tokens / by_row if by_row else None,
-                "share_of_column": held.tokens / by_column if by_column else None,
-                "enrichment": self.map.enrichment(row, column),
-            }
-        )
-
-    def row(self, value: str) -> RowView:
-        """A row of the map."""
-        assert self.map is not None
-        return RowView(
-            value=value,
-            title=self.title(value),
-            terms=self.terms(value),
-            total=Figures.model_validate(self.figures(self.map.by_row[value])),
-            cells=tuple(self.cell(value, column) for column in self.map.columns),
-        )
-
-    def line(self, index: int) -> RowView:
-        """A domain as a row of a list."""
-        return RowView(
-            value=self.catalog.names[index],
-            title=self._attribute(index, "title"),
-            terms=(),
-            total=Figures.model_validate(self.figures(sums(self.catalog, [index]))),
-        )
-
-    def title(self, row: str) -> str | None:
-        """The title of a row: its cluster's, else that of all its domains, where they have the same."""
-        known = self._clusters.get(row)
-        if known is not None or self.map is None:
-            return None if known is None else known.title
-        said = {self._attribute(index, "title") for index in self.map.by_row[row].domains}
-        return said.pop() if len(said) == 1 else None
-
-    def terms(self, row: str) -> tuple[str, ...]:
-        """The top terms of a row's cluster."""
-        known = self._clusters.get(row)
-        return () if known is None else known.terms
-
-    def _attribute(self, index: int, name: str) -> str | None:
-        if name not in self.catalog.table.column_names:
-            return None
-        cell = self.catalog.table[name][index].as_py()
-        return None if cell is None else str(cell)
-
-
-def cell_key(row: str, column: str) -> str:
-    """What names a cell of several domains, or of none that a name could be taken from."""
-    return f"{row}/{column}"
-
-
 def catalog_view(
-    facts: CatalogFacts, asked: CatalogAsked, *, texts: Iterable[Hit] | None = None, panel: PanelView | None = None
+    facts: CatalogFacts,
+    asked: CatalogAsked,
+    *,
+    texts: Iterable[Hit] | None = None,
+    panel: PanelView | None = None,
 ) -> CatalogView:
     """The page. texts: the examples that were found by `q`; None where texts are not shown.
 
-    Raises Problem 422: `unknown-column`, `unknown-phase`, `unknown-sort`.
+    Raises Problem 422: `unknown-column`, `unknown-sort`.
     """
-    axes = axes_of(facts.catalog, facts.overview, rows=asked.rows, columns=asked.columns)
-    figures = CatalogFigures(facts, axes, asked.phase)
-    held = figures.whole_sums
-    if figures.map is not None:
-        rows: Sequence[RowView] = [figures.row(value) for value in figures.map.rows]
-        columns = [
-            ColumnView(value=one, total=Figures.model_validate(figures.figures(figures.map.by_column[one])))
-            for one in figures.map.columns
-        ]
+    figures = figures_of(facts, asked)
+    shown_map = figures.map
+    if shown_map is not None:
+        rows = [_row(figures, value) for value in shown_map.rows]
+        columns = [ColumnView(value=one, total=figures.figures(shown_map.by_column[one])) for one in shown_map.columns]
     else:
-        rows, columns = [figures.line(index) for index in held.domains], []
+        rows, columns = [_line(figures, index) for index in figures.whole.domains], []
     all_rows = len(rows)
     rows = found(rows, asked.q, texts or ())
     rows = sorted_rows(rows, [one.value for one in columns], asked.measure, asked.sort)
-    end = len(rows) if figures.map is not None else asked.first_row + MOST_LINES
+    end = len(rows) if shown_map is not None else asked.first_row + MOST_LINES
     shown, next_row = rows[asked.first_row : end], end if end < len(rows) else None
-    rows, columns, whole = _coloured(shown, columns, Figures.model_validate(figures.figures(held)), asked.measure)
     return CatalogView(
         name=facts.name,
         ref=facts.ref,
         digest=facts.digest,
         catalog=facts.catalog.digest,
         tokenizer=facts.tokenizer,
-        axes=None if figures.axes is None else (figures.axes.rows, figures.axes.columns),
+        axes=None if shown_map is None else (shown_map.axes.rows, shown_map.axes.columns),
         attributes=tuple(facts.catalog.table.column_names),
         measure=asked.measure,
         stretch=asked.phase,
@@ -334,29 +195,52 @@ def catalog_view(
         sort=asked.sort,
         q=asked.q,
         searches_texts=texts is not None,
-        rows=tuple(rows),
+        rows=tuple(_coloured(shown, asked.measure)),
         columns=tuple(columns),
         row_count=all_rows,
         next_row=next_row,
-        whole=whole,
-        held_out=len(facts.catalog.domains) - len(held.domains),
+        whole=figures.figures(figures.whole),
+        held_out=len(facts.catalog.domains) - len(figures.whole.domains),
         panel=panel,
         made=facts.made,
     )
 
 
-def _coloured(
-    rows: Sequence[RowView], columns: Sequence[ColumnView], whole: Figures, measure: Measure
-) -> tuple[list[RowView], list[ColumnView], Figures]:
-    """The same with the colours of the measure; cells, and totals of rows, of columns, each among themselves."""
+def figures_of(facts: CatalogFacts, asked: CatalogAsked) -> CatalogFigures:
+    """The figures of a page, by its axes and for its stretch. Raises Problem 422 `unknown-column`."""
+    axes = axes_of(facts.catalog, facts.overview, rows=asked.rows, columns=asked.columns)
+    return CatalogFigures(facts.catalog, facts.overview, facts.planned, axes=axes, phase=asked.phase)
+
+
+def _row(figures: CatalogFigures, value: str) -> RowView:
+    assert figures.map is not None
+    cells = (figures.cell(value, column) for column in figures.map.columns)
+    return RowView(
+        value=value,
+        title=figures.title(value),
+        terms=figures.terms(value),
+        total=figures.figures(figures.map.by_row[value]),
+        cells=tuple(None if cell is None else CellView(**cell.model_dump(), level=None) for cell in cells),
+    )
+
+
+def _line(figures: CatalogFigures, index: int) -> RowView:
+    """A domain as a row of a list."""
+    return RowView(
+        value=figures.catalog.names[index],
+        title=figures.attribute(index, TITLE_COLUMN),
+        terms=(),
+        total=figures.of([index]),
+    )
+
+
+def _coloured(rows: Sequence[RowView], measure: Measure) -> Iterator[RowView]:
+    """The rows with the colours of the measure in their cells."""
     cells = [cell for row in rows for cell in row.cells if cell is not None]
-    most = max((cell.measured(measure) or 0 for cell in cells), default=0)
+    most = max((figure_of(cell, measure) or 0 for cell in cells), default=0)
 
     def painted(cell: CellView | None) -> CellView | None:
         return None if cell is None else cell.model_copy(update={"level": level_of(cell, measure, most)})
 
-    return (
-        [row.model_copy(update={"cells": tuple(map(painted, row.cells))}) for row in rows],
-        list(columns),
-        whole,
-    )
+    for row in rows:
+        yield row.model_copy(update={"cells": tuple(map(painted, row.cells))})

@@ -7,12 +7,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from math import isqrt
-from typing import TYPE_CHECKING
 
-from api.pages.catalog_order import Measure
-
-if TYPE_CHECKING:
-    from api.pages.catalog import Figures
+from api.catalog_figures import Figures
+from api.pages.catalog_order import Measure, figure_of
 
 STEPS = 10
 """The ramp has colours 0 to 10."""
@@ -24,7 +21,7 @@ WITHOUT_CAP = 4.0
 
 def level_of(one: Figures, measure: Measure, most: float) -> int | None:
     """The colour of a measure, by the square root of its part of the most: shares lie orders of magnitude apart."""
-    figure = one.measured(measure)
+    figure = figure_of(one, measure)
     if figure is None:
         return None
     if measure is Measure.ENRICHMENT:

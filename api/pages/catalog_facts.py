@@ -41,6 +41,7 @@ def catalog_facts(
         planned=PlannedDomains((overlay or mixture).plan_json),
         overlay=(overlay or mixture).name,
         overlays=tuple(one.name for one in overlays if is_over(one, mixture)),
+        store=store,
         tokenizer=next(iter(sorted(tokenizers)), None),
         made=made_view(
             lock=mixture.digest,

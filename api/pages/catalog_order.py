@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from api.catalog_figures import Figures
 from api.queries import wrong_query
 from mixture.errors import nearest
 
 if TYPE_CHECKING:
-    from api.pages.catalog import Figures, RowView
+    from api.pages.catalog import RowView
 
 
 class Measure(StrEnum):
@@ -21,6 +22,12 @@ class Measure(StrEnum):
     TOKENS = "tokens"
     WEIGHT = "weight"
     EPOCHS = "epochs"
+
+
+def figure_of(one: Figures, measure: Measure) -> float | None:
+    """The figure of a measure."""
+    figure: float | None = getattr(one, measure.value)
+    return figure
 
 
 DESCENDING = "-"

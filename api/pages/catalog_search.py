@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
+
+from api.example_texts import TypicalText
 
 if TYPE_CHECKING:
     from api.pages.catalog import RowView
 
 MOST_HITS = 3
 """Texts that are shown of a row."""
+BEFORE, AFTER = 16, 80
+"""Characters that are shown around what was found."""
 
 
 class Hit(BaseModel):
@@ -29,16 +33,33 @@ class Hit(BaseModel):
 
 def words_of(q: str) -> list[str]:
     """The words of a search; all of them must be there, in any order."""
-    return q.casefold().split()
+    return q.lower().split()
 
 
-def found(rows: Sequence[RowView], q: str, hits: Iterable[Hit]) -> list[RowView]:
+def hits(texts: Iterable[TypicalText], q: str) -> Iterator[Hit]:
+    """The texts that have all words of a search, with the first of them in its context."""
+    words = words_of(q)
+    for one in texts if words else ():
+        if all(word in one.folded for word in words):
+            start = one.folded.index(words[0])
+            end = start + len(words[0])
+            first, last = max(0, start - BEFORE), min(len(one.text), end + AFTER)
+            yield Hit(
+                domain=one.domain,
+                number=one.number,
+                before=("…" if first else "") + one.text[first:start],
+                match=one.text[start:end],
+                after=one.text[end:last] + ("…" if last < len(one.text) else ""),
+            )
+
+
+def found(rows: Sequence[RowView], q: str, texts: Iterable[Hit]) -> list[RowView]:
     """The rows that have all words of the search in what they say, or in a text; all where nothing is searched."""
     words = words_of(q)
     if not words:
         return list(rows)
     by_domain: dict[str, list[Hit]] = defaultdict(list)
-    for hit in hits:
+    for hit in texts:
         by_domain[hit.domain].append(hit)
     kept = []
     for row in rows:

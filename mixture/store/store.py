@@ -122,7 +122,7 @@ class Store:
         return self._documents.table(number, first_token, num_tokens)
 
     def documents_from(self, name: str, first: int, count: int) -> pa.Table:
-        """The documents of a domain from number `first` on (from 0, in order of place), with the columns of `documents`.
+        """A domain's documents from number `first` on (from 0, in order of place), with the columns of `documents`.
 
         At most `count`, fewer at its end. Storage is in a keyed random order, so the first ones are a fair sample.
         """

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from enum import StrEnum
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
+from api.examples import ExampleKind
 from api.library import LoadedMixture
-from api.pages.catalog import CatalogAsked, catalog_view
+from api.pages.catalog import CatalogAsked, CatalogView, catalog_view
 from api.pages.catalog_facts import catalog_facts, is_over
 from api.pages.catalog_made import MoveView
 from api.pages.catalog_order import Measure
+from api.pages.catalog_panel import PanelPage, PanelView
+from api.pages.catalog_parts import cell_panel, found_texts
 from api.pages.render import page_answer
 from api.queries import wrong_query
-from api.repository import Source
+from api.repository import RepositoryError
 from api.security import Reads
 from api.services import AppServices, AskedMixture, Services
 
@@ -24,6 +27,14 @@ router = APIRouter(tags=["pages"], include_in_schema=False, dependencies=[Reads]
 MOST_MOVES = 20
 """Earlier versions that the page names."""
 Text = Annotated[str | None, Query(max_length=200)]
+Name = Annotated[str | None, Query(max_length=1000)]
+
+
+class Part(StrEnum):
+    """The part of the page that a script asks for: what is shown in place of what stood there."""
+
+    PAGE = "page"
+    PANEL = "panel"
 
 
 @router.get("/catalogs/{ref}")
@@ -39,26 +50,49 @@ def catalog(
     sort: Text = None,
     q: Text = None,
     first_row: Annotated[int, Query(alias="from", ge=0)] = 0,
+    cell: Name = None,
+    examples: ExampleKind | None = None,
+    at: Annotated[int, Query(ge=0, lt=1 << 63)] = 0,
+    seed: Annotated[int, Query(ge=0, lt=1 << 63)] = 0,
+    part: Part = Part.PAGE,
 ) -> Response:
     """The page of a catalog."""
-    shown = asked.mixture
-    overlay = shown if mixture is None else _overlay(services, shown, mixture)
+    shown, texts = asked.mixture, services.settings.examples
+    overlay = shown if not mixture else _overlay(services, shown, mixture)
     overlays = [one for one in services.builtin.all().values() if is_over(one, shown)]
     facts = catalog_facts(shown, ref=str(asked.ref), overlay=overlay, overlays=overlays, moves=_moves(services, shown))
-    if phase is not None and phase not in facts.planned.phases:
+    if phase and phase not in facts.planned.phases:
         hint = facts.planned.near(phase)
         raise wrong_query("phase", f"{overlay.name} has no phase {phase!r}", "unknown-phase", hint=hint)
     wanted = CatalogAsked(
-        rows=rows or None, columns=columns or None, measure=measure, phase=phase or None, sort=sort or "name",
-        q=q or "", first_row=first_row,
-    )  # fmt: skip
-    of = (facts.digest, facts.made.model_dump_json(), overlay.digest, facts.overlays)
+        rows=rows or None,
+        columns=columns or None,
+        measure=measure,
+        phase=phase or None,
+        sort=sort or "name",
+        q=q or "",
+        first_row=first_row,
+    )
+
+    def panel() -> PanelView | None:
+        return cell_panel(facts, wanted, cell, texts, kind=examples, at=at, seed=seed) if cell else None
+
+    def page() -> CatalogView:
+        return catalog_view(facts, wanted, texts=found_texts(facts, wanted.q, texts), panel=panel())
+
+    def alone() -> PanelPage:
+        made = panel()
+        if made is None:
+            raise wrong_query("cell", "a panel is of a cell", "invalid-request")
+        return PanelPage(name=facts.name, ref=facts.ref, panel=made)
+
+    is_panel = part is Part.PANEL
     return page_answer(
         request,
-        "catalog.html",
-        of=str(of),
+        "catalog_panel.html" if is_panel else "catalog.html",
+        of=str((facts.digest, facts.made.model_dump_json(), overlay.digest, facts.overlays, texts)),
         lifetime=asked.lifetime,
-        make=lambda: catalog_view(facts, wanted),
+        make=alone if is_panel else page,
     )
 
 
@@ -72,8 +106,10 @@ def _overlay(services: Services, shown: LoadedMixture, name: str) -> LoadedMixtu
 
 
 def _moves(services: Services, mixture: LoadedMixture) -> tuple[MoveView, ...]:
-    """What the name pointed to, the last first."""
-    if mixture.source is Source.BUILTIN:
-        return (MoveView(digest=mixture.digest, at=None, by=None),)
-    kept = [asdict(one) for one in services.repository.name_history(mixture.name, limit=1000)]
-    return tuple(MoveView(digest=one["to_digest"], at=one["at"], by=one["by"]) for one in kept[::-1][:MOST_MOVES])
+    """What the name leads to and led to before, the last first; only this version where nobody can say it now."""
+    try:
+        kept = services.repository.name_history(mixture.name, limit=1000)
+    except RepositoryError:
+        kept = []
+    moves = [MoveView(digest=one.to_digest, at=one.at, by=one.by) for one in reversed(kept)][:MOST_MOVES]
+    return tuple(moves) or (MoveView(digest=mixture.digest, at=None, by=None),)

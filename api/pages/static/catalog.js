@@ -1,1 +1,173 @@
+// The catalog's page: filtering as one types, panels in their place, the keyboard. The page is whole without it.
 "use strict";
+(() => {
+  const WAIT = 250; // milliseconds after the last key before texts of examples are asked for
+  const results = document.getElementById("results");
+  const panel = document.getElementById("panel");
+  const count = document.getElementById("count");
+  const controls = document.getElementById("controls");
+  const search = document.getElementById("search");
+  const number = new Intl.NumberFormat("en-US");
+  let opener = null; // what the panel was opened from: focus goes back to it
+  let asked = 0; // the last request; answers to others come too late
+
+  const rows = () => [...results.querySelectorAll("tbody tr")];
+  const cells = () => [...results.querySelectorAll("tbody [data-cell]")].filter((one) => !one.closest("tr").hidden);
+  const cellOf = (key) => [...results.querySelectorAll("[data-cell]")].find((one) => one.dataset.cell === key);
+  const wordsOf = (text) => text.toLowerCase().split(/\s+/).filter(Boolean);
+
+  // Filtering: at once by what rows say, then by texts of examples, which the service has.
+  function filter() {
+    const words = wordsOf(search.value);
+    let shown = 0;
+    for (const row of rows()) {
+      row.hidden = !words.every((word) => row.dataset.words.includes(word)) && !row.querySelector(".hit");
+      shown += row.hidden ? 0 : 1;
+    }
+    count.textContent = `${number.format(shown)} of ${number.format(Number(count.dataset.all))} rows.`;
+  }
+  async function searchTexts() {
+    const url = new URL(location.href);
+    if (search.value.trim()) url.searchParams.set("q", search.value);
+    else url.searchParams.delete("q");
+    const mine = ++asked;
+    const found = await part(url, "results");
+    if (found === null || mine !== asked) return;
+    results.replaceChildren(...found.childNodes);
+    history.replaceState(null, "", url);
+    count.textContent = found.dataset.count;
+    mark(new URL(location.href).searchParams.get("cell"));
+  }
+
+  // What stands at an address, from the element with this id.
+  async function part(url, id) {
+    try {
+      const answer = await fetch(url, { headers: { Accept: "text/html" } });
+      if (!answer.ok) return null;
+      return new DOMParser().parseFromString(await answer.text(), "text/html").getElementById(id);
+    } catch {
+      return null;
+    }
+  }
+
+  // The panel.
+  async function show(address, { focus, push }) {
+    const url = new URL(address, location.href);
+    const asking = new URL(url);
+    asking.searchParams.set("part", "panel");
+    const mine = ++asked;
+    panel.setAttribute("aria-busy", "true");
+    const found = await part(asking, "panel-part");
+    panel.removeAttribute("aria-busy");
+    if (mine !== asked) return;
+    if (found === null) {
+      location.assign(url); // the page says what is wrong
+      return;
+    }
+    panel.replaceChildren(found);
+    panel.hidden = false;
+    if (push) history.pushState(null, "", url);
+    mark(url.searchParams.get("cell"));
+    const target = (focus && document.getElementById(focus)) || document.getElementById("panel-heading");
+    target.focus({ preventScroll: true });
+    target.scrollIntoView({ block: "nearest" });
+  }
+  function mark(key) {
+    for (const one of results.querySelectorAll("[data-cell][aria-current]")) one.removeAttribute("aria-current");
+    const cell = key && cellOf(key);
+    if (cell) cell.setAttribute("aria-current", "true");
+    return cell;
+  }
+  function close({ push }) {
+    const key = new URL(location.href).searchParams.get("cell");
+    const back = panel.querySelector("[data-close]");
+    const url = back ? back.href : location.pathname;
+    panel.hidden = true;
+    panel.replaceChildren();
+    mark(null);
+    if (push) history.pushState(null, "", url);
+    (cellOf(key) || opener || search)?.focus();
+  }
+  function go(step) {
+    const shown = cells();
+    const key = new URL(location.href).searchParams.get("cell");
+    const at = shown.findIndex((one) => one.dataset.cell === key);
+    const next = at < 0 ? null : shown[at + step];
+    if (next) show(next.href, { push: true });
+    else if (at < 0) panel.querySelector(step > 0 ? "[data-go=next]" : "[data-go=previous]")?.click();
+  }
+
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a");
+    if (!link || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    if (!panel.hasAttribute("data-served")) return;
+    if ("cell" in link.dataset || link.classList.contains("hit") || "go" in link.dataset) {
+      event.preventDefault();
+      if (!panel.contains(link)) opener = link;
+      show(link.href, { push: true, focus: link.classList.contains("hit") ? "panel-examples" : null });
+    } else if ("inPanel" in link.dataset) {
+      event.preventDefault();
+      show(link.href, { push: true, focus: "panel-examples" });
+    } else if ("close" in link.dataset) {
+      event.preventDefault();
+      close({ push: true });
+    }
+  });
+
+  const typing = (element) => element.matches("input, select, textarea, [contenteditable]");
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "/" && search && !typing(event.target)) {
+      event.preventDefault();
+      search.focus();
+      search.select();
+    } else if (event.key === "Escape" && panel.hasAttribute("data-served") && !panel.hidden && event.target !== search) {
+      close({ push: true });
+    } else if (event.key.startsWith("Arrow") && !typing(event.target)) {
+      if (panel.contains(event.target) && !event.target.closest(".scroll, pre")) {
+        if (event.key === "ArrowRight" || event.key === "ArrowLeft") {
+          event.preventDefault();
+          go(event.key === "ArrowRight" ? 1 : -1);
+        }
+      } else if ("cell" in event.target.dataset) {
+        move(event);
+      }
+    }
+  });
+  // From cell to cell of the map.
+  function move(event) {
+    const row = event.target.closest("tr");
+    const place = event.target.closest("td, th").cellIndex;
+    const inRow = (one, at) => one?.cells[at]?.querySelector("[data-cell]");
+    let next = null;
+    if (event.key === "ArrowUp" || event.key === "ArrowDown") {
+      const way = event.key === "ArrowUp" ? "previousElementSibling" : "nextElementSibling";
+      for (let one = row[way]; one && !next; one = one[way]) next = one.hidden ? null : inRow(one, place);
+    } else {
+      const step = event.key === "ArrowLeft" ? -1 : 1;
+      for (let at = place + step; at >= 0 && at < row.cells.length && !next; at += step) next = inRow(row, at);
+    }
+    if (next) {
+      event.preventDefault();
+      next.focus();
+    }
+  }
+
+  if (search) {
+    let timer = 0;
+    search.addEventListener("input", () => {
+      for (const hit of results.querySelectorAll(".hit")) hit.remove(); // they are of what was searched before
+      filter();
+      clearTimeout(timer);
+      if ("texts" in search.dataset) timer = setTimeout(searchTexts, WAIT);
+    });
+    controls.addEventListener("submit", () => clearTimeout(timer));
+  }
+  addEventListener("popstate", () => {
+    const url = new URL(location.href);
+    if (panel.hasAttribute("data-served") && url.searchParams.get("cell")) show(url, { push: false });
+    else if (!panel.hidden) close({ push: false });
+  });
+  const now = new URL(location.href).searchParams.get("cell");
+  if (now) mark(now);
+})();

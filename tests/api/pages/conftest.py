@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from clustered_mixture import make_clustered_mixture
 from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
-from service_processes import copy_of_the_service
+from service_processes import copy_of_the_service, start_copy
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 SCREENSHOTS = Path(os.environ.get("MIXTURE_SCREENSHOTS", "build/screenshots"))
@@ -67,6 +69,20 @@ def service(tmp_path_factory) -> Iterator[str]:
     """The address of a service that shows the mixtures of the repository."""
     with copy_of_the_service(tmp_path_factory.mktemp("service")) as url:
         yield url
+
+
+@pytest.fixture(scope="session")
+def clustered(tmp_path_factory) -> Path:
+    """The folder of a mixture whose store has clusters of real text, with an overview."""
+    return make_clustered_mixture(tmp_path_factory.mktemp("clustered"))
+
+
+@pytest.fixture(scope="session")
+def clustered_service(clustered: Path, tmp_path_factory) -> Iterator[str]:
+    """The address of a service that shows it, with snippets of its texts."""
+    copy = start_copy(data_dir=tmp_path_factory.mktemp("service"), mixtures_dirs=[clustered])
+    yield copy.url
+    copy.end(signal.SIGTERM)
 
 
 @pytest.fixture

@@ -1,0 +1,187 @@
+"""The catalog's page: the map, its search, the panel of a cell, examples; with scripts and without."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from mixture.store import open_store
+
+
+@pytest.fixture
+def plain(browser):
+    """A page without scripts."""
+    context = browser.new_context(java_script_enabled=False, viewport={"width": 1280, "height": 900})
+    yield context.new_page()
+    context.close()
+
+
+def map_of(page: Page):
+    return page.get_by_role("region", name="Map")
+
+
+def test_a_map_of_clusters_by_quality_has_a_figure_in_every_cell_and_totals(page, service, look):
+    page.goto(f"{service}/catalogs/marin-535b-a23b")
+    expect(page.get_by_role("heading", name="Catalog of marin-535b-a23b")).to_be_visible()
+    expect(map_of(page).locator("[data-cell]")).to_have_count(200)
+    row = map_of(page).get_by_role("row", name="c26")
+    expect(row).to_contain_text("7.52%")  # the total of the cluster that is largest, as it was published
+    expect(map_of(page).locator("tfoot")).to_contain_text("100%")
+    look("catalog-marin")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("measure", ["share", "enrichment", "epochs"])
+def test_every_measure_can_be_read_by_day_and_by_night(page, service, look, measure, scheme):
+    page.emulate_media(color_scheme=scheme)
+    page.goto(f"{service}/catalogs/marin-535b-a23b?measure={measure}&phase=main")
+    expect(page.get_by_role("combobox", name="Show")).to_have_value(measure)
+    look(f"catalog-{measure}-{scheme}")
+
+
+def test_rows_are_sorted_by_links_without_scripts(plain, service):
+    plain.goto(f"{service}/catalogs/marin-535b-a23b")
+    plain.get_by_role("link", name="All", exact=True).click()
+    expect(plain.get_by_role("columnheader", name="All")).to_have_attribute("aria-sort", "descending")
+    expect(map_of(plain).locator("tbody th").first).to_have_text("c26")
+    plain.get_by_role("link", name="All", exact=True).click()
+    expect(map_of(plain).locator("tbody th").last).to_have_text("c26")
+
+
+def test_a_search_by_form_and_a_panel_by_link_work_without_scripts(plain, service):
+    plain.goto(f"{service}/catalogs/marin-535b-a23b")
+    plain.get_by_role("searchbox").fill("travel")
+    plain.get_by_role("button", name="Show").click()
+    expect(map_of(plain).locator("tbody tr")).to_have_count(1)
+    plain.locator("[data-cell=c12q3]").click()
+    expect(plain.get_by_role("heading", name="c12q3")).to_be_visible()
+    assert "q=travel" in plain.url
+    assert plain.url.endswith("cell=c12q3#panel")
+
+
+def test_typing_leaves_the_rows_that_have_all_words(page, service):
+    page.goto(f"{service}/catalogs/marin-535b-a23b")
+    page.keyboard.press("/")
+    expect(page.get_by_role("searchbox")).to_be_focused()
+    page.keyboard.type("commerce SEO")
+    expect(page.get_by_role("status")).to_have_text("0 of 40 rows.")
+    page.get_by_role("searchbox").fill("seo business")
+    expect(page.get_by_role("status")).to_have_text("1 of 40 rows.")
+    expect(map_of(page).get_by_role("row", name="SEO and Online Business")).to_be_visible()
+
+
+def test_a_panel_opens_in_place_goes_on_by_keyboard_and_closes(page, clustered_service, look):
+    page.goto(f"{clustered_service}/catalogs/clustered")
+    page.locator("[data-cell=c00q1]").press("Enter")
+    expect(page.get_by_role("heading", name="c00q1")).to_be_focused()
+    assert page.url.endswith("?cell=c00q1#panel")
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("heading", name="c00q2")).to_be_focused()
+    expect(page.locator("[aria-current=true][data-cell]")).to_have_text(page.locator("[data-cell=c00q2]").inner_text())
+    look("catalog-panel")
+    page.keyboard.press("Escape")
+    expect(page.locator("[data-cell=c00q2]")).to_be_focused()
+    expect(page.locator("#panel")).to_be_hidden()
+    page.go_back()
+    expect(page.get_by_role("heading", name="c00q2")).to_be_visible()
+    page.go_back()
+    expect(page.get_by_role("heading", name="c00q1")).to_be_visible()
+
+
+def test_arrows_go_from_cell_to_cell_over_those_that_are_not_there(page, clustered_service):
+    page.goto(f"{clustered_service}/catalogs/clustered")
+    page.locator("[data-cell=c01q1]").focus()
+    page.keyboard.press("ArrowDown")  # c02q1 is not there
+    expect(page.locator("[data-cell=c03q1]")).to_be_focused()
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator("[data-cell=c03q0]")).to_be_focused()
+
+
+def test_the_panel_says_what_the_documents_of_a_domain_are(page, clustered_service, clustered):
+    store = open_store(clustered / "store")
+    domain = store.domains["c00q2"]
+    page.goto(f"{clustered_service}/catalogs/clustered?cell=c00q2")
+    panel = page.locator("#panel")
+    expect(panel.locator("dl").first).to_contain_text(f"{domain.documents}")
+    lengths = store.documents_from("c00q2", 0, domain.documents)["tokens"].to_pylist()
+    expect(panel.locator("figcaption")).to_contain_text(f"{min(lengths):,} to {max(lengths):,}")
+    expect(panel.get_by_role("table", name="License")).to_contain_text(f"PSF-2.0100%{domain.documents}")
+
+
+def test_examples_are_typical_or_random_by_a_seed_one_after_the_other(page, clustered_service, clustered):
+    overview = open_store(clustered / "store").overview
+    typical = next(one.typical for one in overview.domains if one.domain == "c00q2")
+    page.goto(f"{clustered_service}/catalogs/clustered?cell=c00q2")
+    shown = page.locator("#panel .id")
+    expect(shown).to_have_text(typical[0])
+    page.get_by_role("link", name="next", exact=True).click()
+    expect(shown).to_have_text(typical[1])
+    page.get_by_role("link", name="random").click()
+    expect(page.get_by_role("link", name="random")).to_have_attribute("aria-current", "true")
+    first = shown.inner_text()
+    page.get_by_role("link", name="next", exact=True).click()
+    expect(shown).not_to_have_text(first)
+    page.get_by_role("link", name="previous", exact=True).click()
+    expect(shown).to_have_text(first)
+    page.reload()
+    expect(shown).to_have_text(first)
+    expect(page.locator("#panel pre")).to_contain_text("…")
+    expect(page.locator("#panel")).to_contain_text("level 2: its score")
+
+
+def test_texts_of_examples_are_searched_and_lead_to_the_example(page, clustered_service, look):
+    page.goto(f"{clustered_service}/catalogs/clustered")
+    page.get_by_role("searchbox").fill("generated from")
+    hit = page.locator("a.hit").first
+    expect(hit).to_be_visible()
+    expect(hit.locator("mark")).to_have_text("generated")
+    look("catalog-search")
+    hit.click()
+    expect(page.get_by_role("heading", name="Examples")).to_be_visible()
+    expect(page.locator("#panel pre")).to_contain_text("generated from")
+
+
+def test_a_catalog_without_axes_is_a_list_or_a_map_by_any_two_columns(page, service, look):
+    page.goto(f"{service}/catalogs/demo?sort=-tokens")
+    first = page.get_by_role("region", name="Domains").locator("tbody tr").first
+    expect(first.get_by_role("rowheader")).to_have_text("web-low")
+    look("catalog-list")
+    page.get_by_label("Rows").select_option("kind")
+    page.get_by_label("Columns").select_option("quality")
+    page.get_by_role("button", name="Show").click()
+    expect(map_of(page).locator("thead")).to_contain_text("quality")
+
+
+def test_a_cell_of_several_domains_names_them(page, service):
+    page.goto(f"{service}/catalogs/olmo-3-7b?cell=qa/midtraining")
+    expect(page.get_by_role("heading", name="qa/midtraining")).to_be_visible()
+    page.locator("#panel").get_by_role("link", name="mid-nemotron-synth-qa").click()
+    expect(page.get_by_role("heading", name="mid-nemotron-synth-qa")).to_be_focused()
+
+
+@pytest.mark.parametrize("address", ["marin-535b-a23b?cell=c12q3", "olmo-3-7b", "demo?cell=books"])
+def test_on_a_narrow_screen_only_the_map_scrolls_sideways(page, service, look, address):
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{service}/catalogs/{address}")
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    look(f"catalog-narrow-{address.partition('?')[0]}")
+
+
+def test_on_paper_there_are_the_map_and_how_it_was_made(page, service, look):
+    page.emulate_media(media="print")
+    page.goto(f"{service}/catalogs/marin-535b-a23b")
+    expect(page.get_by_role("searchbox")).to_be_hidden()
+    expect(page.get_by_role("heading", name="How it was made")).to_be_visible()
+    look("catalog-print")
+
+
+def test_the_data_of_the_page_are_its_cells_as_shown(page, service):
+    page.goto(f"{service}/catalogs/marin-535b-a23b?q=travel&measure=weight")
+    page.get_by_text("Data of this page").click()
+    answer = page.request.get(f"{service}{page.get_by_role('link', name='.csv').get_attribute('href')}")
+    rows = list(csv.DictReader(io.StringIO(answer.text())))
+    assert [row["domains"] for row in rows] == [f"c12q{quality}" for quality in range(5)]
+    assert sum(int(row["tokens"]) for row in rows) == 386594350901
