@@ -65,6 +65,7 @@ STATUS_OF_CODE: Mapping[str, int] = {
     "object-damaged": 503,
     "object-missing": 503,
     "progress-conflict": 409,
+    "run-conflict": 409,
     "settings-invalid": 503,
     "store-replaced": 409,
     "tokenizer-differs": 409,

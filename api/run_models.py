@@ -39,14 +39,23 @@ class NewRun(RequestBody):
     name: VisibleText | None = Field(
         None, min_length=1, max_length=200, examples=["ablation 7"], description="For people."
     )
+    key: VisibleText | None = Field(
+        None,
+        min_length=1,
+        max_length=200,
+        examples=["job-4711"],
+        description="Makes sending again safe: with one key a token's holder registers one run.",
+    )
 
 
 class NewProgress(RequestBody):
     """A report of a run."""
 
     step: int = Field(strict=True, ge=0, le=LARGEST_NUMBER, examples=[15300], description="Steps that are done.")
-    loss: dict[str, Annotated[float, Field(strict=True)]] | None = Field(
-        None, examples=[{"web-high": 2.31, "code-python": 1.07}], description="Loss by domain; finite numbers."
+    loss: dict[str, Annotated[float, Field(strict=True)] | None] | None = Field(
+        None,
+        examples=[{"web-high": 2.31, "code-python": None}],
+        description="Loss by domain: a finite number, or null where it is none (NaN, infinite).",
     )
     key: VisibleText | None = Field(
         None,
@@ -62,7 +71,9 @@ class Progress(BaseModel):
 
     seq: int = Field(examples=[1530], description="Counts the reports of the run, from 1, without gaps.")
     step: int = Field(examples=[15300], description="Steps that are done.")
-    loss: dict[str, float] | None = Field(examples=[{"web-high": 2.31, "code-python": 1.07}])
+    loss: dict[str, float | None] | None = Field(
+        examples=[{"web-high": 2.31, "code-python": None}], description="By domain; null where it was no number."
+    )
     key: str | None = Field(examples=["attempt-1"])
     at: datetime = Field(examples=["2026-03-01T12:00:00Z"], description="When the report came in, in UTC.")
     by: str = Field(examples=["trainer"], description="Whose token it was.")
@@ -76,6 +87,9 @@ class RunHead(BaseModel):
     mixture: str = Field(examples=[f"demo{DIGEST_MARK}{DIGEST}"], description="The mixture's address for good.")
     digest: str = Field(examples=[DIGEST], description="Of the mixture's lock: SHA-256, lower-case hex.")
     step: int = Field(examples=[15300], description="Steps that are done, by the last report; 0 before the first.")
+    steps: int | None = Field(
+        examples=[19073], description="Of the whole run; null where the service has its mixture no longer."
+    )
     last: Progress | None = Field(description="The last report; it holds, also where it goes back to an earlier step.")
     registered: datetime = Field(examples=["2026-03-01T12:00:00Z"])
     by: str = Field(examples=["trainer"])

@@ -9,6 +9,6 @@ class RepositoryError(MixtureError):
     """Something is not there, is not the state that was expected, or can not be reached.
 
     Codes: `unknown-mixture` `unknown-run` `unknown-token` · `name-invalid` `ref-invalid` `scope-unknown` ·
-    `digest-required` `name-conflict` `progress-conflict` · `object-missing` `object-damaged` · `busy` `database-newer`
-    `database-damaged` `database-unreachable` `database-url` `data-dir-unusable`
+    `digest-required` `name-conflict` `progress-conflict` `run-conflict` · `object-missing` `object-damaged` · `busy`
+    `database-newer` `database-damaged` `database-unreachable` `database-url` `data-dir-unusable`
     """

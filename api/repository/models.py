@@ -15,6 +15,7 @@ from sqlalchemy import (
     DateTime,
     Dialect,
     ForeignKey,
+    Index,
     Integer,
     MetaData,
     String,
@@ -122,9 +123,10 @@ class MoveRow(Base):
 
 
 class RunRow(Base):
-    """A training run of a mixture; `last_seq` is the last number of its log."""
+    """A training run of a mixture; `last_seq` is the last number of its log, `key` tells it for who registered it."""
 
     __tablename__ = "runs"
+    __table_args__ = (Index("uq_runs_by_key", "by", "key", unique=True),)
 
     number: Mapped[int] = mapped_column(Counter, primary_key=True, autoincrement=True)
     id: Mapped[str] = mapped_column(String(32), unique=True)
@@ -134,6 +136,7 @@ class RunRow(Base):
     last_seq: Mapped[int] = mapped_column(BigInteger)
     at: Mapped[datetime] = mapped_column(UtcTime)
     by: Mapped[str] = mapped_column(Text)
+    key: Mapped[str | None] = mapped_column(String(200))
 
 
 class ProgressRow(Base):

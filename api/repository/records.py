@@ -93,11 +93,11 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class ProgressEntry:
-    """A line of a run's log: so many steps are done, and optionally the loss by domain."""
+    """A line of a run's log: so many steps are done, and optionally the loss by domain; None where it is no number."""
 
     seq: int
     step: int
-    loss: Mapping[str, float] | None
+    loss: Mapping[str, float | None] | None
     key: str | None
     at: datetime
     by: str
@@ -105,13 +105,17 @@ class ProgressEntry:
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """A run of the mixture with this lock digest. `mixture` is what it was registered by, `last` its newest report."""
+    """A run of the mixture with this lock digest. `mixture` is what it was registered by, `last` its newest report.
+
+    steps: of the whole run; None where its mixture is not kept
+    """
 
     number: int
     id: str
     name: str | None
     mixture: str
     digest: str
+    steps: int | None
     last_seq: int
     last: ProgressEntry | None
     registered: datetime

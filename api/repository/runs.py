@@ -8,13 +8,15 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from sqlalchemy import and_, select
+from sqlalchemy import and_, or_, select
 from sqlalchemy.orm import Session
 
-from api.repository.database import Database
+from api.repository.database import Database, insert_missing
 from api.repository.errors import RepositoryError
-from api.repository.models import ProgressRow, RunRow
+from api.repository.models import MixtureRow, ProgressRow, RunRow
 from api.repository.records import ProgressEntry, RunRecord
+from api.repository.refs import read_digest
+from mixture.names import DIGEST_MARK as MARK
 
 _ID = re.compile(r"[0-9a-f]{16}")
 
@@ -27,27 +29,61 @@ class Reported:
     added: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """A run, and whether it is new; one that was registered before with the same key is not."""
+
+    run: RunRecord
+    is_new: bool
+
+
 class Runs:
     """The part of the repository that keeps runs."""
 
     database: Database
 
-    def create_run(self, *, mixture: str, digest: str, name: str | None, by: str) -> RunRecord:
-        """Register a run of the mixture with this lock digest (hex); `mixture` is how it was asked for."""
-        row = RunRow(
-            id=secrets.token_hex(8), name=name, mixture=mixture, digest=digest, last_seq=0, at=datetime.now(UTC), by=by
-        )
-        with self.database.writing() as session:
-            session.add(row)
-            session.flush()
-            return _run(row, None)
+    def create_run(self, *, mixture: str, digest: str, name: str | None, by: str, key: str | None = None) -> Registered:
+        """Register a run of the mixture with this lock digest (hex); `mixture` is its reference, NAME@sha256:DIGEST.
 
-    def runs(self, *, before: int | None = None, limit: int) -> list[RunRecord]:
-        """Runs with their newest report, newest first, those registered before number `before`."""
+        With a key, the same run registered again by the same is the one that is there already; of a mixture whose name
+        has moved meanwhile too. Raises `run-conflict` where the key is that of a run with another name or mixture.
+        """
+        values = {
+            "id": secrets.token_hex(8),
+            "name": name,
+            "mixture": mixture,
+            "digest": digest,
+            "last_seq": 0,
+            "at": datetime.now(UTC),
+            "by": by,
+            "key": key,
+        }
+        with self.database.writing() as session:
+            is_new = insert_missing(session, RunRow, values)
+            which = RunRow.id == values["id"] if is_new else and_(RunRow.by == by, RunRow.key == key)
+            found = _run(*session.execute(_WITH_LAST.where(which)).one())
+        if not is_new and (found.name != name or _name_of(found.mixture) != _name_of(mixture)):
+            raise RepositoryError(
+                f"the key {key!r} is that of another run: {found.name!r} of {found.mixture}",
+                code="run-conflict",
+                hint="another key registers another run",
+                run=found.id,
+            )
+        return Registered(found, is_new)
+
+    def runs(self, *, before: int | None = None, limit: int, mixture: str | None = None) -> list[RunRecord]:
+        """Runs with their newest report, newest first, those registered before number `before`.
+
+        mixture: only those of a mixture: NAME, NAME@sha256:DIGEST, or sha256:DIGEST
+        """
         asked = _WITH_LAST if before is None else _WITH_LAST.where(RunRow.number < before)
+        if mixture is not None:
+            digest = read_digest(mixture)
+            of_name = or_(RunRow.mixture == mixture, RunRow.mixture.startswith(f"{mixture}{MARK}", autoescape=True))
+            asked = asked.where(of_name if digest is None else RunRow.digest == digest)
         with self.database.reading() as session:
             rows = session.execute(asked.order_by(RunRow.number.desc()).limit(limit)).all()
-            return [_run(row, last) for row, last in rows]
+            return [_run(*row) for row in rows]
 
     def run(self, run_id: str) -> RunRecord:
         """A run with its newest report. Raises `unknown-run`."""
@@ -59,7 +95,7 @@ class Runs:
             return _run(*found)
 
     def add_progress(
-        self, run_id: str, *, step: int, loss: Mapping[str, float] | None, key: str | None, by: str
+        self, run_id: str, *, step: int, loss: Mapping[str, float | None] | None, key: str | None, by: str
     ) -> Reported:
         """Add to a run's log. With a key, the same report sent again is the entry that is there already.
 
@@ -106,9 +142,15 @@ class Runs:
             return {row.id: row.last_seq for row in session.execute(asked)}
 
 
-_WITH_LAST = select(RunRow, ProgressRow).outerjoin(
-    ProgressRow, and_(ProgressRow.run == RunRow.number, ProgressRow.seq == RunRow.last_seq)
+_WITH_LAST = (
+    select(RunRow, ProgressRow, MixtureRow.steps)
+    .outerjoin(ProgressRow, and_(ProgressRow.run == RunRow.number, ProgressRow.seq == RunRow.last_seq))
+    .outerjoin(MixtureRow, MixtureRow.digest == RunRow.digest)
 )
+
+
+def _name_of(ref: str) -> str:
+    return ref.partition(MARK)[0]
 
 
 def _with_key(session: Session, run: int, step: int, key: str) -> ProgressRow | None:
@@ -116,7 +158,7 @@ def _with_key(session: Session, run: int, step: int, key: str) -> ProgressRow | 
     return session.scalar(asked)
 
 
-def _same(known: ProgressRow, loss: Mapping[str, float] | None) -> ProgressRow:
+def _same(known: ProgressRow, loss: Mapping[str, float | None] | None) -> ProgressRow:
     if known.loss != (None if loss is None else dict(loss)):
         raise RepositoryError(
             f"step {known.step} was reported with the key {known.key!r} before, with another loss",
@@ -141,13 +183,14 @@ def _entry(row: ProgressRow) -> ProgressEntry:
     return ProgressEntry(row.seq, row.step, row.loss, row.key, row.at, row.by)
 
 
-def _run(row: RunRow, last: ProgressRow | None) -> RunRecord:
+def _run(row: RunRow, last: ProgressRow | None, steps: int | None) -> RunRecord:
     return RunRecord(
         number=row.number,
         id=row.id,
         name=row.name,
         mixture=row.mixture,
         digest=row.digest,
+        steps=steps,
         last_seq=row.last_seq,
         last=None if last is None else _entry(last),
         registered=row.at,

@@ -10,42 +10,74 @@ import pyarrow as pa
 from fastapi import APIRouter, Path, Query, Request, Response
 
 from api import problems
+from api.bodies import VisibleText
 from api.caching import Lifetime
 from api.columns import By, Where, columns_of
 from api.composition import group
 from api.formats import JsonOnly, TableFormat
 from api.library import LoadedMixture
 from api.lists import LARGEST_NUMBER, Page, PageQuery, number_after, page_answer, page_of
-from api.problems import Problem
+from api.problems import Problem, pointer_token
+from api.queries import LONGEST_SHOWN
 from api.repository import ProgressEntry, RunRecord
 from api.run_figures import FIGURES, next_boundary, read_by, tokens_read
 from api.run_models import RUN, NewProgress, NewRun, NextBoundary, Progress, ReadRow, Run, RunHead, Standing
 from api.security import Reads, Runner, TokenFirst
-from api.services import AppServices
+from api.services import AppServices, Services
 from api.tables import table_answer, table_responses
 from mixture.errors import nearest
 from mixture.names import DIGEST_MARK
 
 router = APIRouter(prefix="/v1/runs", tags=["runs"], route_class=TokenFirst)
+MOST_SHOWN = 20
 RunId = Annotated[str, Path(max_length=100, examples=[RUN], description="The id that registering the run gave.")]
 
 
-@router.post("", status_code=201, responses=problems.documented(401, 403, 404))
+@router.post(
+    "",
+    status_code=201,
+    responses={
+        200: {"model": Run, "description": "The run was there already"},
+        **problems.documented(401, 403, 404, 409),
+    },
+)
 def register(new: NewRun, caller: Runner, services: AppServices, response: Response) -> Run:
-    """Register a run: from then on it is of the mixture that the name points to now."""
+    """Register a run: from then on it is of the mixture that the name points to now.
+
+    With a key, registering again gives the run that is there.
+    """
     mixture = services.mixture_to_run(new.mixture)
     ref = f"{mixture.name}{DIGEST_MARK}{mixture.digest}"
-    run = services.repository.create_run(mixture=ref, digest=mixture.digest, name=new.name, by=caller.name)
-    services.metrics.runs.inc()
-    shown = _shown(run, mixture)
+    done = services.repository.create_run(
+        mixture=ref, digest=mixture.digest, name=new.name, by=caller.name, key=new.key
+    )
+    if done.is_new:
+        services.metrics.runs.inc()
+    elif done.run.digest != mixture.digest and DIGEST_MARK.lstrip("@") in new.mixture:
+        raise Problem(409, f"the key is that of a run of {done.run.mixture}", code="run-conflict")
+    response.status_code = 201 if done.is_new else 200
+    shown = _shown(done.run, mixture if done.is_new else _mixture_of(services, done.run))
     response.headers.update({"Location": shown.url, "Cache-Control": "no-store"})
     return shown
 
 
 @router.get("", dependencies=[Reads, JsonOnly])
-def list_all(services: AppServices, page: PageQuery, request: Request, response: Response) -> Page[RunHead]:
+def list_all(
+    services: AppServices,
+    page: PageQuery,
+    request: Request,
+    response: Response,
+    mixture: Annotated[
+        VisibleText | None,
+        Query(
+            max_length=300,
+            examples=["demo"],
+            description="Only runs of this mixture: a name, name@sha256:…, or the lock's digest alone, sha256:…",
+        ),
+    ] = None,
+) -> Page[RunHead]:
     """Runs, the newest first."""
-    runs = services.repository.runs(before=number_after(page), limit=page.limit + 1)
+    runs = services.repository.runs(before=number_after(page), limit=page.limit + 1, mixture=mixture)
     made = page_of(runs, page, key=lambda run: run.number, request=request)
     heads = Page[RunHead](items=[RunHead(**_head(run)) for run in made.items], next=made.next, next_url=made.next_url)
     return page_answer(heads, response)
@@ -56,13 +88,7 @@ def show(run_id: RunId, services: AppServices, response: Response) -> Run:
     """A run: its last report, tokens read against those planned, and the next boundary."""
     response.headers["Cache-Control"] = "no-cache"
     run = services.repository.run(run_id)
-    try:
-        mixture = services.mixture(run.mixture)
-    except Problem as problem:
-        if problem.code != "unknown-mixture":
-            raise
-        return _shown(run, None)
-    return _shown(run, mixture)
+    return _shown(run, _mixture_of(services, run))
 
 
 @router.post(
@@ -148,13 +174,26 @@ def progress_shown(entry: ProgressEntry) -> Progress:
     return Progress(**asdict(entry))
 
 
-def _check_domains(loss: Mapping[str, float], names: tuple[str, ...]) -> None:
+def _mixture_of(services: Services, run: RunRecord) -> LoadedMixture | None:
+    """The mixture of a run; None where the service has it no longer."""
+    try:
+        return services.mixture(run.mixture)
+    except Problem as problem:
+        if problem.code != "unknown-mixture":
+            raise
+        return None
+
+
+def _check_domains(loss: Mapping[str, float | None], names: tuple[str, ...]) -> None:
     known = set(names)
     unknown = [name for name in loss if name not in known]
     if unknown:
-        errors = [{"in": "body", "pointer": f"/loss/{name}", "detail": "unknown domain"} for name in unknown[:20]]
-        detail = f"the mixture has no domain {unknown[0][:100]!r}"
-        raise Problem(422, detail, code="unknown-domain", hint=nearest(unknown[0][:100], names), errors=errors)
+        shown = [name[:LONGEST_SHOWN] for name in unknown[:MOST_SHOWN]]
+        errors = [
+            {"in": "body", "pointer": f"/loss/{pointer_token(name)}", "detail": "unknown domain"} for name in shown
+        ]
+        detail = f"the mixture has no domain {shown[0]!r}"
+        raise Problem(422, detail, code="unknown-domain", hint=nearest(shown[0], names), errors=errors)
 
 
 def _step(run: RunRecord) -> int:
@@ -168,6 +207,7 @@ def _head(run: RunRecord) -> dict[str, Any]:
         "mixture": run.mixture,
         "digest": run.digest,
         "step": _step(run),
+        "steps": run.steps,
         "last": None if run.last is None else progress_shown(run.last),
         "registered": run.registered,
         "by": run.by,

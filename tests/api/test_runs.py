@@ -236,6 +236,59 @@ def test_a_report_that_says_no_step_of_the_run_is_refused(app, post, run, body, 
     assert get(app, f"/v1/runs/{run}/progress").json()["items"] == []
 
 
+def test_a_loss_that_is_no_number_is_reported_as_null(app, post, run):
+    body = {"step": 7, "loss": {"books": None, "web-high": 2.5}, "key": "a"}
+    entry = post(f"/v1/runs/{run}/progress", body)
+    assert entry["loss"] == {"books": None, "web-high": 2.5}
+    assert post(f"/v1/runs/{run}/progress", body, status=200) == entry
+    other = body | {"loss": {"books": 1.0, "web-high": 2.5}}
+    post(f"/v1/runs/{run}/progress", other, status=409, code="progress-conflict")
+    assert get(app, f"/v1/runs/{run}").json()["last"] == entry
+
+
+def test_names_of_domains_that_are_not_there_are_pointed_to_and_cut(app, post, run):
+    problem = post(f"/v1/runs/{run}/progress", {"step": 1, "loss": {"a/b~c": 1.0}}, status=422, code="unknown-domain")
+    assert [error["pointer"] for error in problem["errors"]] == ["/loss/a~1b~0c"]
+    long = {"step": 1, "loss": {f"{i}{'x' * 100_000}": 1.0 for i in range(30)}}
+    problem = post(f"/v1/runs/{run}/progress", long, status=422, code="unknown-domain")
+    assert len(problem["errors"]) == 20
+    assert len(json.dumps(problem)) < 6000
+
+
+def test_a_run_that_is_registered_again_with_its_key_is_there_once(app, post):
+    body = {"mixture": "demo", "name": "ablation 7", "key": "job-4711"}
+    first = post("/v1/runs", body)
+    post(f"{first['url']}/progress", {"step": 5})
+    again = post("/v1/runs", body | {"mixture": f"demo@sha256:{LOCK.digest}"}, status=200)
+    assert (again["id"], again["step"]) == (first["id"], 5)
+    for other in ({"name": "ablation 8"}, {"name": None}, {"mixture": "olmo-3-7b"}):
+        post("/v1/runs", body | other, status=409, code="run-conflict")
+    assert post("/v1/runs", body | {"key": "job-4712"})["id"] != first["id"]
+    somebody = app.state.services.repository.add_token("somebody", [Scope.RUN])[1]
+    theirs = ask(app, "POST", "/v1/runs", json=body, headers={"Authorization": f"Bearer {somebody}"})
+    assert theirs.status_code == 201, "a key is its holder's own"
+    assert len(get(app, "/v1/runs").json()["items"]) == 3
+
+
+def test_runs_are_listed_by_mixture_with_the_steps_of_the_whole_run(app, post):
+    made = [post("/v1/runs", {"mixture": name})["id"] for name in ("demo", "olmo-3-7b", "demo")]
+    assert {one["id"]: one["steps"] for one in get(app, "/v1/runs").json()["items"]}[made[0]] == LOCK.data.steps
+    for asked, ids in (
+        ("demo", [made[2], made[0]]),
+        (f"demo@sha256:{LOCK.digest}", [made[2], made[0]]),
+        (f"sha256:{LOCK.digest}", [made[2], made[0]]),
+        ("olmo-3-7b", [made[1]]),
+        ("dem", []),
+        ("%", []),
+        (f"sha256:{'0' * 64}", []),
+    ):
+        found = ask(app, "GET", "/v1/runs", params={"mixture": asked}).json()["items"]
+        assert [one["id"] for one in found] == ids
+    page = ask(app, "GET", "/v1/runs", params={"mixture": "demo", "limit": 1}).json()
+    assert [one["id"] for one in get(app, page["next_url"]).json()["items"]] == [made[0]]
+    assert ask(app, "GET", "/v1/runs", params={"mixture": "a\0"}).status_code == 422
+
+
 def test_a_body_that_says_a_key_twice_is_refused(app, post, run):
     for body, key in (('{"step": 1, "step": 2}', "step"), ('{"step": 1, "loss": {"books": 1, "books": 2}}', "books")):
         problem = post(f"/v1/runs/{run}/progress", body, status=422, code="invalid-request")

@@ -34,7 +34,7 @@ def repository(app):
 @pytest.fixture
 def run(app, repository):
     digest = app.state.services.mixture("demo").digest
-    return repository.create_run(mixture=f"demo@sha256:{digest}", digest=digest, name=None, by="trainer").id
+    return repository.create_run(mixture=f"demo@sha256:{digest}", digest=digest, name=None, by="trainer").run.id
 
 
 def report(repository, run, steps):
@@ -143,7 +143,7 @@ def opens(client, address):
 def test_many_who_listen_to_many_runs_all_get_what_is_theirs(make_app, repository, app):
     digest = app.state.services.mixture("demo").digest
     runs = [
-        repository.create_run(mixture=f"demo@sha256:{digest}", digest=digest, name=None, by="trainer").id
+        repository.create_run(mixture=f"demo@sha256:{digest}", digest=digest, name=None, by="trainer").run.id
         for _ in range(20)
     ]
 

@@ -12,7 +12,7 @@ DIGEST = "ab" * 32
 
 
 def create(repository, name=None):
-    return repository.create_run(mixture="demo", digest=DIGEST, name=name, by="trainer")
+    return repository.create_run(mixture="demo", digest=DIGEST, name=name, by="trainer").run
 
 
 def report(repository, run, step, *, loss=None, key=None):
@@ -117,3 +117,13 @@ def test_a_reader_who_follows_the_log_misses_nothing_that_is_written_meanwhile(r
             assert seen == list(range(1, len(seen) + 1))
         for writer in writers:
             writer.result()
+
+
+def test_of_many_who_register_one_key_at_once_one_does(repository):
+    def register(_):
+        return repository.create_run(mixture=f"demo@sha256:{DIGEST}", digest=DIGEST, name="a", by="trainer", key="job")
+
+    with ThreadPoolExecutor(8) as threads:
+        done = list(threads.map(register, range(24)))
+    assert [one.is_new for one in done].count(True) == 1
+    assert len({one.run.id for one in done}) == len(repository.runs(limit=100)) == 1
