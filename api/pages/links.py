@@ -40,6 +40,10 @@ class Links(Protocol):
         """A mixture beside another."""
         ...
 
+    def what_if(self, ref: str, **query: Query) -> str:
+        """A mixture with changes; in files there is none, and it is the mixture's page."""
+        ...
+
     def part(self, ref: str, part: str) -> str:
         """A file of a mixture: its `lock`, `spec` or `plan`."""
         ...
@@ -54,6 +58,10 @@ class Links(Protocol):
 
     def step(self, ref: str, step: int, **query: Query) -> str:
         """What a step reads."""
+        ...
+
+    def steps(self, ref: str) -> str:
+        """Where a form asks for `step` or `position`."""
         ...
 
     def run(self, run_id: str, **query: Query) -> str:
@@ -104,6 +112,9 @@ class ServedLinks:
     def compare(self, ref: str, other: str, **query: Query) -> str:
         return self.mixture(ref, **{"with": other, **query})
 
+    def what_if(self, ref: str, **query: Query) -> str:
+        return self._at(f"/mixtures/{_part(ref)}/what-if", query)
+
     def part(self, ref: str, part: str) -> str:
         return self._at(f"/v1/mixtures/{_part(ref)}/{part}", {})
 
@@ -115,6 +126,9 @@ class ServedLinks:
 
     def step(self, ref: str, step: int, **query: Query) -> str:
         return self._at(f"/mixtures/{_part(ref)}/steps/{step}", query)
+
+    def steps(self, ref: str) -> str:
+        return self._at(f"/mixtures/{_part(ref)}/steps", {})
 
     def run(self, run_id: str, **query: Query) -> str:
         return self._at(f"/runs/{_part(run_id)}", query)
@@ -158,6 +172,9 @@ class FileLinks:
     def compare(self, ref: str, other: str, **query: Query) -> str:
         return self._to(f"mixtures/{_name(ref)}/with-{_name(other)}.html") + _query(query)
 
+    def what_if(self, ref: str, **query: Query) -> str:
+        return self.mixture(ref, **query)
+
     def part(self, ref: str, part: str) -> str:
         return self._to(f"mixtures/{_name(ref)}/{_PART_FILES[part]}")
 
@@ -168,7 +185,10 @@ class FileLinks:
         return self._to(f"catalogs/{_name(ref)}/cells/{_part(domain)}.html") + _query(query)
 
     def step(self, ref: str, step: int, **query: Query) -> str:
-        return self._to(f"mixtures/{_name(ref)}/steps/index.html") + _query({"step": step, **query})
+        return self.steps(ref) + _query({"step": step, **query})
+
+    def steps(self, ref: str) -> str:
+        return self._to(f"mixtures/{_name(ref)}/steps/index.html")
 
     def run(self, run_id: str, **query: Query) -> str:
         return self._to(f"runs/{_part(run_id)}.html") + _query(query)

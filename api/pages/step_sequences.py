@@ -1,0 +1,98 @@
+"""Sequences of a step as the page shows them, with the documents that each reads from, but not their text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from api.problems import Problem
+from api.step_reads import read_sequences
+from mixture.errors import MixtureError
+from mixture.schedule import Schedule
+from mixture.store import Store
+from mixture.stream import slot_rank
+
+SCHEMES = ("http://", "https://")
+"""What an attribute begins with to be a link: anything else in its place, such as a script, stays text."""
+
+
+class StoreState(StrEnum):
+    """Whether documents could be looked up."""
+
+    THERE = "there"
+    NONE = "none"
+    UNREADABLE = "unreadable"
+
+
+class Attribute(BaseModel):
+    """An attribute of a document."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    value: str
+
+    @property
+    def is_link(self) -> bool:
+        """Whether it is the address of a web page."""
+        return self.value.lower().startswith(SCHEMES)
+
+
+class DocumentLine(BaseModel):
+    """A document that a sequence reads from; first_token: where it begins in the domain's storage."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    first_token: int
+    tokens: int
+    attributes: tuple[Attribute, ...]
+
+
+class SequenceLine(BaseModel):
+    """A sequence of a step; rank: who reads it, where a number of ranks is given; documents: None where there is no
+    store."""
+
+    model_config = ConfigDict(frozen=True)
+
+    slot: int
+    position: int
+    rank: int | None
+    domain: str
+    epoch: int
+    draw: int
+    sequence: int
+    first_token: int
+    tokens: int
+    documents: tuple[DocumentLine, ...] | None
+
+
+def sequence_lines(
+    schedule: Schedule, step: int, slots: range, store: Store | None, world_size: int | None
+) -> tuple[list[SequenceLine], StoreState]:
+    """Slots of a step, fewer where they have very many documents. A store that can not be read now counts as none."""
+    size = schedule.batch_of(step)
+    state = StoreState.NONE if store is None else StoreState.THERE
+    try:
+        rows = read_sequences(schedule, step, slots, store)
+    except (MixtureError, Problem):
+        rows, state = read_sequences(schedule, step, slots, None), StoreState.UNREADABLE
+    columns = set(SequenceLine.model_fields) - {"rank", "documents"}
+    lines = [
+        SequenceLine(
+            **{name: row[name] for name in columns},
+            rank=None if world_size is None else slot_rank(size, row["slot"], world_size),
+            documents=None if row["documents"] is None else tuple(map(_document, row["documents"])),
+        )
+        for row in rows
+    ]
+    return lines, state
+
+
+def _document(row: Mapping[str, Any]) -> DocumentLine:
+    own = ("id", "first_token", "tokens")
+    attributes = (Attribute(name=name, value=value) for name, value in row.items() if name not in own and value)
+    return DocumentLine(**{name: row[name] for name in own}, attributes=tuple(attributes))

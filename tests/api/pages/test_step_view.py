@@ -1,0 +1,102 @@
+"""What a step's page shows, made of a loaded mixture and nothing else."""
+
+import pyarrow as pa
+import pytest
+from api_helpers import MIXTURES
+
+from api.builtin import BuiltinMixtures
+from api.overviews import overview_of
+from api.pages.step import step_view
+from api.pages.step_sequences import Attribute, StoreState
+from api.problems import Problem
+from api.stores import Stores
+from mixture.stream import rank_slots
+
+
+@pytest.fixture(scope="module")
+def mixtures():
+    return BuiltinMixtures([MIXTURES], [], Stores([])).all()
+
+
+def test_what_a_step_reads_is_what_the_schedule_draws(mixtures):
+    mixture = mixtures["demo"]
+    schedule = mixture.lock.schedule()
+    view = step_view(mixture, 15_259)
+    drawn = dict(zip(schedule.names, schedule.counts(15_260) - schedule.counts(15_259), strict=True))
+    assert {one.key: one.sequences for one in view.domains} == {name: n for name, n in drawn.items() if n}
+    assert sum(one.tokens for one in view.domains) == view.tokens == view.sequences * view.sequence_length
+    assert view.tokens_so_far == int(schedule.tokens(15_260).sum())
+    assert (view.phase, view.phase_first_step, view.next_phase) == ("midtraining", 15_259, None)
+    assert view.history == schedule.history(15_259)
+
+
+def test_weights_are_those_of_the_lock_at_the_step_and_add_up_in_groups(mixtures):
+    mixture = mixtures["marin-535b-a23b"]
+    view = step_view(mixture, 200_000, overview=overview_of(mixture))
+    weights = mixture.lock.data.segments[1].weights
+    asked = {domain.name: w / 10**15 for domain, w in zip(mixture.lock.data.domains, weights, strict=True) if w}
+    assert {one.key: one.weight for one in view.domains} == asked
+    assert view.by == "cluster"
+    assert len(view.groups) == 40
+    assert sum(one.weight for one in view.groups) == pytest.approx(1)
+    assert sum(one.sequences for one in view.groups) == view.sequences
+    assert next(one.title for one in view.groups if one.key == "c28") == "Performance Logs and Low-Level Code"
+
+
+def test_domains_come_in_the_order_that_is_asked_for_and_an_unknown_one_counts_as_none(mixtures):
+    by_name = step_view(mixtures["demo"], 7, sort="key")
+    assert [one.key for one in by_name.domains] == sorted(one.key for one in by_name.domains)
+    most = step_view(mixtures["demo"], 7, sort="-no such column")
+    assert most.sort == "-sequences"
+    assert [one.sequences for one in most.domains] == sorted((one.sequences for one in most.domains), reverse=True)
+
+
+@pytest.mark.parametrize("world_size", [8, 7])
+def test_ranks_read_the_slots_that_streams_give_them(mixtures, world_size):
+    view = step_view(mixtures["demo"], 15_259, first_slot=100, world_size=world_size)
+    assert view.is_even == (view.sequences % world_size == 0)
+    for one in view.slots:
+        assert one.slot in rank_slots(view.sequences, one.rank, world_size)
+    assert [(one.first_slot, one.slots) for one in view.ranks] == [
+        (held.start, len(held)) for held in (rank_slots(view.sequences, r, world_size) for r in range(world_size))
+    ]
+
+
+def test_pages_of_slots_cover_the_step_once(mixtures):
+    slots, first = [], 0
+    while first is not None:
+        view = step_view(mixtures["demo"], 0, first_slot=first)
+        slots += [one.slot for one in view.slots]
+        first = view.next_slot
+    assert slots == list(range(view.sequences))
+    assert view.store is StoreState.NONE
+    assert view.slots[0].documents is None
+
+
+def test_a_slot_behind_the_last_is_the_last(mixtures):
+    view = step_view(mixtures["demo"], 0, first_slot=10**9)
+    assert [one.slot for one in view.slots] == [view.sequences - 1]
+
+
+def test_the_table_has_one_row_a_domain(mixtures):
+    view = step_view(mixtures["demo"], 3, by="kind")
+    table = view.table()
+    assert table.column_names == [
+        "domain", "group_kind", "weight", "sequences", "share", "tokens", "tokens_so_far", "epochs_so_far",
+    ]  # fmt: skip
+    assert table["domain"].to_pylist() == [one.key for one in view.domains]
+    assert pa.compute.sum(table["sequences"]).as_py() == view.sequences
+
+
+def test_a_step_behind_the_last_is_refused(mixtures):
+    with pytest.raises(Problem) as caught:
+        step_view(mixtures["demo"], 19_073)
+    assert caught.value.code == "step-out-of-range"
+
+
+@pytest.mark.parametrize(
+    ("value", "is_link"),
+    [("https://a.example/b", True), ("HTTP://a.example", True), ("javascript:alert(1)", False), ("a/b.py", False)],
+)
+def test_only_addresses_of_web_pages_are_links(value, is_link):
+    assert Attribute(name="url", value=value).is_link is is_link
