@@ -71,10 +71,12 @@ def serve(
 
         from api.app import create_app
         from api.builtin import BuiltinMixtures
+        from api.connections import Connection, raise_file_limit
         from api.logs import LOGGING
         from api.repository.place import database_of, shown_database
         from api.stores import Stores
     _make(settings.data_dir)
+    raise_file_limit()
     database = shown_database(database_of(settings.data_dir, settings.database_url))
     # The port is taken before anything is printed; requests wait in it until the service has started.
     with listen(host, port) as listening, _figures(workers):
@@ -87,6 +89,7 @@ def serve(
         made = uvicorn.Config(
             app or "api.app:create_app",
             factory=app is None,
+            http=Connection,
             workers=workers,
             log_config=LOGGING,
             access_log=False,
