@@ -1,6 +1,7 @@
 """How long an answer holds: entity tags, 304, and Cache-Control.
 
-What a digest names never changes: it may be kept for good. What a name points to may be asked again after seconds.
+What a lock's digest fixes never changes: it may be kept for good. What a name points to may be asked again after
+seconds, and so may what follows from the text of a spec, whose comments a lock does not fix.
 """
 
 from __future__ import annotations
@@ -38,6 +39,16 @@ class Freshness:
             "Cache-Control": f"{'public' if is_public else 'private'}, {self.lifetime.value}",
             "Vary": vary if is_public else f"{vary}, Authorization",
         }
+
+
+def mixture_tag(digest: str, text_digest: str) -> str:
+    """The entity tag of a mixture: the digest of its lock, as If-Match takes it, and what tells its spec's text."""
+    return f"sha256:{digest}.{tag_of(text_digest)[:16]}"
+
+
+def digest_in_tag(tag: str) -> str:
+    """`sha256:…` of a mixture's entity tag, with or without what follows it."""
+    return tag.partition(".")[0]
 
 
 def tag_of(*parts: object) -> str:

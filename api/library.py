@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -16,7 +17,10 @@ from mixture.store import Store
 
 @dataclass(frozen=True)
 class LoadedMixture:
-    """A mixture as the service answers from it. Everything here follows from `digest`, but for `store`.
+    """A mixture as the service answers from it.
+
+    Everything here follows from `digest`, but for `store`, and for what is in the spec's comments and where in its file
+    things stand: specs that say the same in other words give the same lock. That follows from `text_digest`.
 
     name:      the name that it was asked by
     digest:    of its lock, lower-case hex
@@ -44,6 +48,11 @@ class LoadedMixture:
     def store(self) -> Store | None:
         """The first store that holds the lock's domains, or None while there is none. Errors: those of `Stores.of`."""
         return self.stores.of(self.lock)
+
+    @cached_property
+    def text_digest(self) -> str:
+        """The SHA-256 of the spec's file, lower-case hex."""
+        return hashlib.sha256(self.spec_text.encode()).hexdigest()
 
     @cached_property
     def description(self) -> str:

@@ -41,10 +41,11 @@ class Mixtures:
         row, tables = self._kept(bundle, by)
         with self.database.writing() as session:
             _insert(session, row, tables)
-            done = point(session, name, bundle.digest, expected=expected, if_new=if_new, by=by)
+            change, replaced = point(session, name, bundle.digest, expected=expected, if_new=if_new, by=by)
             ours = update(MixtureRow).where(MixtureRow.digest == bundle.digest, MixtureRow.by == "")
             session.execute(ours.values(by=by, at=datetime.now(UTC)))
-            return done
+            text = session.get_one(MixtureRow, bundle.digest).spec
+        return Published(name, bundle.digest, change, text, replaced)
 
     def keep(self, name: str, bundle: Bundle) -> str | None:
         """Keep a mixture that a folder of the service holds, and add it to the moves of its name where it is new there.

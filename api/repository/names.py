@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from api.repository.database import insert_missing
 from api.repository.errors import RepositoryError
 from api.repository.models import MoveRow, NameRow
-from api.repository.records import Change, Published, Source
+from api.repository.records import Change, Source
 from api.repository.refs import write_digest
 
 _BUILTIN, _PUBLISHED = Source.BUILTIN.value, Source.PUBLISHED.value
@@ -68,8 +68,10 @@ def decide(row: NameRow | None, name: str, digest: str, *, expected: str | None,
     return Change.MOVED
 
 
-def point(session: Session, name: str, digest: str, *, expected: str | None, if_new: bool, by: str) -> Published:
-    """Let a name point to a digest, having waited for whoever is moving it too."""
+def point(
+    session: Session, name: str, digest: str, *, expected: str | None, if_new: bool, by: str
+) -> tuple[Change, str | None]:
+    """Let a name point to a digest, having waited for whoever is moving it too; gives what it replaced."""
     at = datetime.now(UTC)
     held = select(NameRow).where(NameRow.name == name).with_for_update()
     row = session.scalar(held)
@@ -77,16 +79,16 @@ def point(session: Session, name: str, digest: str, *, expected: str | None, if_
         first = {"name": name, "digest": digest, "revision": 1, "at": at, "source": _PUBLISHED}
         if insert_missing(session, NameRow, first):
             _add_move(session, name, 1, None, digest, at=at, by=by, source=_PUBLISHED)
-            return Published(name, digest, Change.CREATED)
+            return Change.CREATED, None
         row = session.scalar(held)  # another was first, and has committed
     change = decide(row, name, digest, expected=expected, if_new=if_new)
     assert row is not None, "a name that is not there was made, or refused"
     if change is Change.UNCHANGED:
-        return Published(name, digest, change)
+        return change, None
     replaced = row.digest if change is Change.MOVED else None
     row.digest, row.revision, row.at, row.source = digest, row.revision + 1, at, _PUBLISHED
     _add_move(session, name, row.revision, replaced, digest, at=at, by=by, source=_PUBLISHED)
-    return Published(name, digest, change, replaced)
+    return change, replaced
 
 
 def _add_move(

@@ -67,11 +67,16 @@ class Change(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What publishing came to; `replaced` is the digest that the name pointed to before it was moved."""
+    """What publishing came to.
+
+    text:     the SHA-256 of the spec's file that is kept: where the mixture was there, the one that it came with first
+    replaced: the digest that the name pointed to before it was moved
+    """
 
     name: str
     digest: str
     change: Change
+    text: str
     replaced: str | None = None
 
 

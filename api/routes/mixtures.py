@@ -11,12 +11,13 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from api import problems
+from api.caching import Lifetime, mixture_tag
 from api.formats import NOT_MODIFIED, Format, JsonOnly, json_answer, only, text_answer
 from api.library import LoadedMixture
 from api.lists import Page, PageQuery, name_after, number_after, page_answer, page_of
 from api.plan_models import FindingShown, LockShown, PlanShown
 from api.refs import DIGEST
-from api.repository import MixtureRecord, Source, write_digest
+from api.repository import MixtureRecord, Source
 from api.security import Reads
 from api.services import AppServices, AskedMixture
 from mixture.names import DIGEST_MARK
@@ -169,13 +170,13 @@ def list_all(services: AppServices, page: PageQuery, request: Request, response:
     "/{ref}", dependencies=[JsonOnly], response_model=Mixture, responses=NOT_MODIFIED | problems.documented(404)
 )
 def show(asked: AskedMixture, request: Request) -> Response:
-    """A mixture: its size, phases and findings. Its entity tag is the digest that moving the name takes (If-Match)."""
+    """A mixture: its size, phases and findings. Its entity tag is what moving the name takes (If-Match)."""
     mixture = asked.mixture
     return json_answer(
         request,
         of=mixture.digest,
-        lifetime=asked.lifetime,
-        tag=write_digest(mixture.digest),
+        lifetime=Lifetime.SHORT,
+        tag=mixture_tag(mixture.digest, mixture.text_digest),
         make=lambda: summary(mixture),
     )
 
@@ -186,7 +187,8 @@ def show(asked: AskedMixture, request: Request) -> Response:
 def plan(asked: AskedMixture, request: Request) -> Response:
     """The plan, as `mixture plan --json` prints it: phases, domains, tokens, epochs, findings."""
     mixture = asked.mixture
-    return json_answer(request, of=mixture.digest, lifetime=asked.lifetime, make=lambda: mixture.plan_json)
+    of = f"{mixture.digest} {mixture.text_digest}"  # findings say where in the spec's file they stand
+    return json_answer(request, of=of, lifetime=Lifetime.SHORT, make=lambda: mixture.plan_json)
 
 
 @router.get(
@@ -207,10 +209,10 @@ def lock(asked: AskedMixture, request: Request) -> Response:
     responses=SHOWN | NOT_MODIFIED | problems.documented(404),
 )
 def spec(asked: AskedMixture, request: Request) -> Response:
-    """The spec file as it was written."""
+    """The spec file as it was written. A lock does not fix its comments: keep it by its entity tag."""
     mixture = asked.mixture
     return text_answer(
-        request, mixture.spec_text, of=mixture.digest, lifetime=asked.lifetime, media_type=SPEC_MEDIA_TYPE
+        request, mixture.spec_text, of=mixture.text_digest, lifetime=Lifetime.SHORT, media_type=SPEC_MEDIA_TYPE
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from enum import StrEnum
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Path, Response
@@ -10,7 +12,7 @@ from pydantic import BaseModel, Field
 from api import problems
 from api.bodies import RequestBody
 from api.bundles import make_bundle
-from api.caching import unquoted_tags
+from api.caching import digest_in_tag, mixture_tag, unquoted_tags
 from api.problems import Problem
 from api.refs import DIGEST, DIGEST_PATTERN, NAME_PATTERN
 from api.repository import Change, read_digest, write_digest
@@ -50,6 +52,13 @@ class NewMixture(RequestBody):
     )
 
 
+class KeptText(StrEnum):
+    """Which text of the spec is kept."""
+
+    SENT = "sent"
+    FIRST = "first"
+
+
 class PublishedMixture(BaseModel):
     """What became of a name."""
 
@@ -58,6 +67,11 @@ class PublishedMixture(BaseModel):
     ref: str = Field(examples=[f"small{DIGEST_MARK}{DIGEST}"], description="Name and digest: the address for good.")
     change: Change = Field(examples=[Change.CREATED])
     replaced: str | None = Field(examples=[None], description="The digest that the name pointed to before it moved.")
+    text: KeptText = Field(
+        examples=[KeptText.SENT],
+        description="`first`: a mixture with this lock was here, with a spec that says the same in other words, "
+        "and its text stays. Another comment is published together with a change, such as another seed.",
+    )
     url: str = Field(examples=["/v1/mixtures/small"])
 
 
@@ -100,13 +114,16 @@ def publish(
     services.metrics.publishes.labels(done.change.value).inc()
     response.status_code = 201 if done.change is Change.CREATED else 200
     url = f"{router.prefix}/{name}"
-    response.headers.update({"ETag": f'"{write_digest(done.digest)}"', "Location": url, "Cache-Control": "no-store"})
+    response.headers.update(
+        {"ETag": f'"{mixture_tag(done.digest, done.text)}"', "Location": url, "Cache-Control": "no-store"}
+    )
     return PublishedMixture(
         name=name,
         digest=done.digest,
         ref=f"{name}{DIGEST_MARK}{done.digest}",
         change=done.change,
         replaced=done.replaced,
+        text=KeptText.SENT if done.text == hashlib.sha256(bundle.spec).hexdigest() else KeptText.FIRST,
         url=url,
     )
 
@@ -116,7 +133,7 @@ def _digest_expected(if_match: str | None) -> str | None:
     if if_match is None:
         return None
     tags = unquoted_tags(if_match)
-    digest = read_digest(tags[0]) if len(tags) == 1 else None
+    digest = read_digest(digest_in_tag(tags[0])) if len(tags) == 1 else None
     if digest is None:
         hint = f'one digest of {DIGEST_PATTERN} is right here: "sha256:…"'
         raise Problem(422, "If-Match does not say one digest", code="precondition-invalid", hint=hint)

@@ -94,6 +94,7 @@ def test_a_folder_that_is_rewritten_gives_the_old_answers_and_then_the_new_ones(
     ]
 
 
+TEXTS = ("", "/spec", "/plan")
 PARTS = ("/spec", "/plan", "/lock", "/composition", "/counts?step=5", "/positions?start=0&count=20")
 
 
@@ -130,6 +131,23 @@ def test_what_was_read_of_a_folder_is_there_by_its_digest_after_a_change_and_a_r
     assert ask(without, "GET", "/v1/mixtures/small").status_code == 404
     assert ask(without, "GET", "/v1/mixtures").json()["items"] == []
     assert texts(without, old) == before
+
+
+def test_a_better_comment_is_shown_though_the_lock_stays_the_same(make_app, tmp_path: Path):
+    digest = write(tmp_path / "small", steps=10)
+    app = make_app(mixtures_dirs=(tmp_path / "small",))
+    spec = tmp_path / "small" / "mixture.yaml"
+    addresses = [f"/v1/mixtures/{ref}{part}" for ref in ("small", f"small@sha256:{digest}") for part in TEXTS]
+    before = {address: ask(app, "GET", address).raise_for_status() for address in addresses}
+    spec.write_text(f"# Said\n# better.\n{spec.read_text(encoding='utf-8')}", encoding="utf-8")
+    for address, old in before.items():
+        assert "immutable" not in old.headers["cache-control"]
+        new = ask(app, "GET", address, headers={"If-None-Match": old.headers["etag"]})
+        assert new.status_code == 200, address
+        assert new.headers["etag"] != old.headers["etag"]
+        assert (new.text != old.text) is not address.endswith("/plan"), "it has no finding with a place"
+        assert ask(app, "GET", address, headers={"If-None-Match": new.headers["etag"]}).status_code == 304
+    assert ask(app, "GET", "/v1/mixtures/small").json()["description"] == "Said better."
 
 
 def test_a_folder_hides_what_was_published_under_its_name_but_not_its_digests(

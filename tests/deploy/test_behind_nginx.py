@@ -80,7 +80,7 @@ def test_what_is_published_through_nginx_is_there_in_both_copies_and_stays_when_
             assert httpx2.get(f"{copy.url}/v1/mixtures/small", timeout=60).json()["digest"] == small.lock.digest
             assert httpx2.get(f"{copy.url}/v1/runs/{run}", timeout=60).status_code == 200
         seen = client.get("/v1/mixtures/small")
-        assert seen.headers["ETag"] == f'"sha256:{small.lock.digest}"', "strong, as the service gave it"
+        assert seen.headers["ETag"].startswith(f'"sha256:{small.lock.digest}.'), "strong, as the service gave it"
         assert client.get("/v1/mixtures/small", headers={"If-None-Match": seen.headers["ETag"]}).status_code == 304
 
         first.kill()
