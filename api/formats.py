@@ -8,7 +8,7 @@ are looked up, so that every route has both. A data route takes `form: TableForm
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from enum import Enum
 from typing import Annotated, Any
 
@@ -19,6 +19,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from api.accept import not_acceptable, required
 from api.caching import Freshness, Lifetime, address_of, not_modified, tag_of
+from api.lists import Listed, link
 
 
 class Format(Enum):
@@ -99,22 +100,19 @@ JsonOnly = only(Format.JSON.value)
 
 
 def json_answer(
-    request: Request,
-    *,
-    of: str,
-    lifetime: Lifetime,
-    make: Callable[[], object],
-    tag: str | None = None,
-    headers: Mapping[str, str] | None = None,
+    request: Request, *, of: str, lifetime: Lifetime, make: Callable[[], object], tag: str | None = None
 ) -> Response:
-    """A JSON value (or pydantic model), or 304. tag: the entity tag where it is not made of `of` and the address."""
+    """A JSON value (or pydantic model), or 304; of a list, Link leads to its next page.
+
+    tag: the entity tag where it is not made of `of` and the address
+    """
     fresh = Freshness(tag or tag_of(of, address_of(request)), lifetime)
     known = not_modified(request, fresh)
     if known is not None:
         return known
-    return Response(
-        json_bytes(make()), headers=fresh.headers(request) | dict(headers or {}), media_type=Format.JSON.value
-    )
+    made = make()
+    headers = fresh.headers(request) | (link(made.next_url) if isinstance(made, Listed) else {})
+    return Response(json_bytes(made), headers=headers, media_type=Format.JSON.value)
 
 
 def text_answer(request: Request, text: str, *, of: str, lifetime: Lifetime, media_type: str) -> Response:

@@ -15,7 +15,7 @@ from api.document_facts import facts_of
 from api.domain_shown import DomainShown, domain_shown
 from api.examples import DomainExamples, Example, ExampleKind
 from api.formats import NOT_MODIFIED, JsonOnly, json_answer
-from api.lists import Listed, Page, PageAsked, encode_cursor, link, next_url, number_after, page_query
+from api.lists import Listed, Page, PageAsked, encode_cursor, next_url, number_after, page_query
 from api.overviews import overview_of
 from api.planned import PlannedDomains
 from api.problems import Problem
@@ -64,7 +64,7 @@ def domain_examples(
     cursor = encode_cursor(end - 1) if end < some.count(kind) else None
     url = next_url(request, cursor)
     of = f"{store.digest} {texts} {'' if overview is None else overview.model_dump_json()}"
-    return json_answer(request, of=of, lifetime=Lifetime.SHORT, make=make, headers=link(url))
+    return json_answer(request, of=of, lifetime=Lifetime.SHORT, make=make)
 
 
 @router.get(

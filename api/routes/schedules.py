@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from api import problems
 from api.formats import NOT_MODIFIED, JsonOnly, TableFormat, json_answer
-from api.lists import Listed, Page, PageAsked, encode_cursor, link, next_url, number_after, page_query
+from api.lists import Listed, Page, PageAsked, encode_cursor, next_url, number_after, page_query
 from api.positions import CHUNK_ROWS, SCHEMA, batches_at, range_batches
 from api.queries import wrong_query
 from api.security import Reads
@@ -26,6 +26,10 @@ router = APIRouter(prefix="/v1/mixtures", tags=["schedules"], dependencies=[Read
 MOST_AT = 1000
 MOST_STEPS = 100
 MOST_EPOCHS = 1000
+MOST_COUNTS = 1_000_000
+"""Steps × domains of one answer: some 20 MB of JSON."""
+MOST_LOOKED_AT = 10_000_000
+"""Positions × domains: each position may be in a step of its own, which is laid out over all domains (2 seconds)."""
 SHOWN = 100
 
 Steps = Annotated[
@@ -112,6 +116,7 @@ def positions(
         if start is not None or count is not None:
             detail, hint = "positions are asked for twice over", "say either at, or start and count"
             raise wrong_query("at", detail, "bad-range", hint=hint)
+        _check_domains("at", len(at), schedule, most=MOST_LOOKED_AT)
         for position in at:
             schedule.step_of(position)
         chunks, rows = batches_at(schedule, at), len(at)
@@ -129,6 +134,15 @@ def positions(
         chunks=chunks,
         places=services.streams if rows > CHUNK_ROWS else None,
     )
+
+
+def _check_domains(name: str, asked: int, schedule: Schedule, *, most: int) -> None:
+    """Raise Problem 422, `too-many-rows`, where more than one is asked for and each of them takes all domains."""
+    domains = len(schedule.names)
+    if asked > 1 and asked * domains > most:
+        detail = f"{asked:,} of {domains:,} domains are more than {most:,}"
+        hint = f"ask for {max(1, most // domains):,} at a time"
+        raise wrong_query(name, detail, "too-many-rows", hint=hint, max_rows=most)
 
 
 def _check_range(schedule: Schedule, first: int, rows: int, *, most: int) -> None:
@@ -150,6 +164,7 @@ def _check_range(schedule: Schedule, first: int, rows: int, *, most: int) -> Non
 def counts(asked: AskedMixture, request: Request, steps: Steps) -> Response:
     """How many sequences each domain has given before steps, of any length: one object a step, in the order asked."""
     schedule = asked.mixture.lock.schedule()
+    _check_domains("step", len(steps), schedule, most=MOST_COUNTS)
 
     def make() -> Listed:
         found = (schedule.counts(step).tolist() for step in steps)
@@ -199,14 +214,16 @@ HandoffsQuery = Annotated[PageAsked, Depends(page_query(limit=100, most=200))]
     responses=NOT_MODIFIED | problems.documented(404),
 )
 def handoffs(asked: AskedMixture, page: HandoffsQuery, request: Request) -> Response:
-    """The tokens that domains leave unread where segments begin, in order of steps."""
+    """The tokens that domains leave unread where segments begin, in order of steps.
+
+    A page may be shorter than `limit` where there are very many domains.
+    """
     schedule, after = asked.mixture.lock.schedule(), number_after(page)
-    rest = [one for one in schedule.handoffs() if after is None or one.first_step > after]
-    shown = rest[: page.limit]
-    cursor = encode_cursor(shown[-1].first_step) if len(rest) > page.limit else None
-    url = next_url(request, cursor)
 
     def make() -> Listed:
+        rest = [one for one in schedule.handoffs() if after is None or one.first_step > after]
+        shown = rest[: min(page.limit, max(1, MOST_COUNTS // len(schedule.names)))]
+        cursor = encode_cursor(shown[-1].first_step) if len(rest) > len(shown) else None
         rows = [
             {
                 "first_step": one.first_step,
@@ -214,9 +231,9 @@ def handoffs(asked: AskedMixture, page: HandoffsQuery, request: Request) -> Resp
             }
             for one in shown
         ]
-        return Listed(items=rows, next=cursor, next_url=url)
+        return Listed(items=rows, next=cursor, next_url=next_url(request, cursor))
 
-    return json_answer(request, of=asked.mixture.digest, lifetime=asked.lifetime, make=make, headers=link(url))
+    return json_answer(request, of=asked.mixture.digest, lifetime=asked.lifetime, make=make)
 
 
 @router.get(

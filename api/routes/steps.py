@@ -11,7 +11,7 @@ from starlette.responses import Response
 from api import problems
 from api.caching import Lifetime
 from api.formats import NOT_MODIFIED, JsonOnly, json_answer
-from api.lists import Listed, Page, PageAsked, encode_cursor, link, next_url, number_after, page_query
+from api.lists import Listed, Page, PageAsked, encode_cursor, next_url, number_after, page_query
 from api.routes.schedules import PositionRow
 from api.security import Reads
 from api.services import AskedMixture
@@ -113,15 +113,17 @@ def sequences(asked: AskedMixture, step: StepNumber, page: SlotsQuery, request: 
     size = schedule.batch_of(step)
     first = 0 if after is None else min(max(after + 1, 0), size)
     slots = range(first, min(first + page.limit, size))
-    shown = read_sequences(schedule, step, slots, store)
-    end = first + len(shown)
-    cursor = encode_cursor(end - 1) if end < size else None
-    url = next_url(request, cursor)
+
+    def make() -> Listed:
+        shown = read_sequences(schedule, step, slots, store)
+        end = first + len(shown)
+        cursor = encode_cursor(end - 1) if end < size else None
+        return Listed(items=shown, next=cursor, next_url=next_url(request, cursor))
+
     return json_answer(
         request,
         # Documents follow from the store, which may be there later, or another one.
         of=f"{asked.mixture.digest} {store.digest if store else None}",
         lifetime=Lifetime.SHORT,
-        make=lambda: Listed(items=shown, next=cursor, next_url=url),
-        headers=link(url),
+        make=make,
     )
