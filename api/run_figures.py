@@ -6,11 +6,11 @@ A step here counts the steps that are done: 0 before the first, `steps` at the e
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import pyarrow as pa
 
 from api.composition import Groups
+from api.run_models import NextBoundary, Standing
 from mixture.plan import Lock
 
 FIGURES = (
@@ -27,30 +27,31 @@ FIGURES = (
 """What `read_by` says of a group."""
 
 
-@dataclass(frozen=True, slots=True)
-class Boundary:
-    """A step from which on something is different: the phase, its weights, the length of sequences, or the batch."""
-
-    step: int
-    steps_left: int
-    phase: str | None
-    sequence_length: int
-    batch_sequences: int
-
-
-def next_boundary(lock: Lock, step: int) -> Boundary | None:
+def next_boundary(lock: Lock, step: int) -> NextBoundary | None:
     """The first boundary behind so many steps; None where the run goes on to its end as it is."""
     data, phases = lock.data, {phase.first_step: phase.name for phase in lock.phases if phase.steps}
     firsts = {*phases, *(one.first_step for one in data.segments), *(one.first_step for one in data.batches)}
     ahead = min((first for first in firsts if step < first < data.steps), default=None)
     if ahead is None:
         return None
-    return Boundary(
+    return NextBoundary(
         step=ahead,
         steps_left=ahead - step,
         phase=phases.get(ahead),
         sequence_length=lock.schedule().length_of(ahead),
         batch_sequences=lock.schedule().batch_of(ahead),
+    )
+
+
+def standing(lock: Lock, step: int) -> Standing:
+    """Where in its mixture a run is that has done so many steps."""
+    phase = lock.phase_of(step)
+    return Standing(
+        steps=lock.data.steps,
+        tokens=tokens_read(lock, step),
+        planned_tokens=tokens_read(lock, lock.data.steps),
+        phase=None if phase is None else phase.name,
+        next_boundary=next_boundary(lock, step),
     )
 
 

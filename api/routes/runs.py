@@ -20,8 +20,8 @@ from api.lists import LARGEST_NUMBER, Page, PageQuery, number_after, page_answer
 from api.problems import Problem, pointer_token
 from api.queries import LONGEST_SHOWN
 from api.repository import ProgressEntry, RunRecord
-from api.run_figures import FIGURES, next_boundary, read_by, tokens_read
-from api.run_models import RUN, NewProgress, NewRun, NextBoundary, Progress, ReadRow, Run, RunHead, Standing
+from api.run_figures import FIGURES, read_by, standing
+from api.run_models import RUN, NewProgress, NewRun, Progress, ReadRow, Run, RunHead
 from api.security import Reads, Runner, TokenFirst
 from api.services import AppServices, Services
 from api.tables import table_answer, table_responses
@@ -56,7 +56,7 @@ def register(new: NewRun, caller: Runner, services: AppServices, response: Respo
     elif done.run.digest != mixture.digest and DIGEST_MARK.lstrip("@") in new.mixture:
         raise Problem(409, f"the key is that of a run of {done.run.mixture}", code="run-conflict")
     response.status_code = 201 if done.is_new else 200
-    shown = _shown(done.run, mixture if done.is_new else _mixture_of(services, done.run))
+    shown = _shown(done.run, mixture if done.is_new else mixture_of(services, done.run))
     response.headers.update({"Location": shown.url, "Cache-Control": "no-store"})
     return shown
 
@@ -88,7 +88,7 @@ def show(run_id: RunId, services: AppServices, response: Response) -> Run:
     """A run: its last report, tokens read against those planned, and the next boundary."""
     response.headers["Cache-Control"] = "no-cache"
     run = services.repository.run(run_id)
-    return _shown(run, _mixture_of(services, run))
+    return _shown(run, mixture_of(services, run))
 
 
 @router.post(
@@ -174,7 +174,7 @@ def progress_shown(entry: ProgressEntry) -> Progress:
     return Progress(**asdict(entry))
 
 
-def _mixture_of(services: Services, run: RunRecord) -> LoadedMixture | None:
+def mixture_of(services: Services, run: RunRecord) -> LoadedMixture | None:
     """The mixture of a run; None where the service has it no longer."""
     try:
         return services.mixture(run.mixture)
@@ -219,16 +219,4 @@ def _shown(run: RunRecord, mixture: LoadedMixture | None) -> Run:
     here = f"{router.prefix}/{run.id}"
     links = {part: f"{here}/{part}" for part in ("progress", "composition", "events")}
     links["mixture"] = f"/v1/mixtures/{run.mixture}"
-    return Run(**_head(run), standing=None if mixture is None else _standing(run, mixture), links=links)
-
-
-def _standing(run: RunRecord, mixture: LoadedMixture) -> Standing:
-    lock, step = mixture.lock, _step(run)
-    boundary, phase = next_boundary(lock, step), lock.phase_of(step)
-    return Standing(
-        steps=lock.data.steps,
-        tokens=tokens_read(lock, step),
-        planned_tokens=tokens_read(lock, lock.data.steps),
-        phase=None if phase is None else phase.name,
-        next_boundary=None if boundary is None else NextBoundary(**asdict(boundary)),
-    )
+    return Run(**_head(run), standing=None if mixture is None else standing(mixture.lock, _step(run)), links=links)
