@@ -12,11 +12,11 @@ from api.catalog_figures import TITLE_COLUMN, CatalogFigures, CellFigures, Figur
 from api.catalog_map import axes_of
 from api.pages.catalog_colours import level_of
 from api.pages.catalog_made import MadeView
-from api.pages.catalog_order import Measure, figure_of, sorted_rows
+from api.pages.catalog_order import NAME, Measure, figure_of, sorted_rows
 from api.pages.catalog_panel import PanelView
 from api.pages.catalog_search import Hit, found
 from api.planned import PlannedDomains
-from mixture.catalog import Catalog, Overview
+from mixture.catalog import CATALOG_COLUMNS, Catalog, Overview
 from mixture.store import Store
 
 MOST_LINES = 500
@@ -151,7 +151,7 @@ class CatalogAsked:
     columns: str | None = None
     measure: Measure = Measure.SHARE
     phase: str | None = None
-    sort: str = "name"
+    sort: str = NAME
     q: str = ""
     first_row: int = 0
 
@@ -172,13 +172,11 @@ def catalog_view(
     if shown_map is not None:
         rows = [_row(figures, value) for value in shown_map.rows]
         columns = [ColumnView(value=one, total=figures.figures(shown_map.by_column[one])) for one in shown_map.columns]
+        shown, next_row = _chosen(rows, columns, asked, texts or ()), None
+        all_rows = len(rows)
     else:
-        rows, columns = [_line(figures, index) for index in figures.whole.domains], []
-    all_rows = len(rows)
-    rows = found(rows, asked.q, texts or ())
-    rows = sorted_rows(rows, [one.value for one in columns], asked.measure, asked.sort)
-    end = len(rows) if shown_map is not None else asked.first_row + MOST_LINES
-    shown, next_row = rows[asked.first_row : end], end if end < len(rows) else None
+        columns, all_rows = [], len(figures.whole.domains)
+        shown, next_row = _lines(figures, asked)
     return CatalogView(
         name=facts.name,
         ref=facts.ref,
@@ -186,7 +184,7 @@ def catalog_view(
         catalog=facts.catalog.digest,
         tokenizer=facts.tokenizer,
         axes=None if shown_map is None else (shown_map.axes.rows, shown_map.axes.columns),
-        attributes=tuple(facts.catalog.table.column_names),
+        attributes=tuple(_attributes(facts.catalog.table.schema)),
         measure=asked.measure,
         stretch=asked.phase,
         phases=facts.planned.phases,
@@ -206,10 +204,35 @@ def catalog_view(
     )
 
 
+def _chosen(
+    rows: Sequence[RowView], columns: Sequence[ColumnView], asked: CatalogAsked, texts: Iterable[Hit]
+) -> list[RowView]:
+    """The rows that are searched for, in the order that is asked for."""
+    return sorted_rows(found(rows, asked.q, texts), [one.value for one in columns], asked.measure, asked.sort)
+
+
+def _lines(figures: CatalogFigures, asked: CatalogAsked) -> tuple[list[RowView], int | None]:
+    """A part of the list, and where the next one begins; only what is shown is made where nothing else decides it."""
+    indices, end = figures.whole.domains, asked.first_row + MOST_LINES
+    if asked.sort == NAME and not asked.q.strip():
+        shown = [_line(figures, index) for index in indices[asked.first_row : end]]
+        return shown, end if end < len(indices) else None
+    rows = _chosen([_line(figures, index) for index in indices], (), asked, ())
+    return rows[asked.first_row : end], end if end < len(rows) else None
+
+
 def figures_of(facts: CatalogFacts, asked: CatalogAsked) -> CatalogFigures:
     """The figures of a page, by its axes and for its stretch. Raises Problem 422 `unknown-column`."""
     axes = axes_of(facts.catalog, facts.overview, rows=asked.rows, columns=asked.columns)
     return CatalogFigures(facts.catalog, facts.overview, facts.planned, axes=axes, phase=asked.phase)
+
+
+def _attributes(schema: pa.Schema) -> Iterator[str]:
+    """The columns that can be rows or columns of a map: what says of which kind a domain is."""
+    for column in schema:
+        is_kind = pa.types.is_string(column.type) or pa.types.is_integer(column.type)
+        if is_kind and column.name not in (*CATALOG_COLUMNS, TITLE_COLUMN):
+            yield column.name
 
 
 def _row(figures: CatalogFigures, value: str) -> RowView:

@@ -155,13 +155,17 @@
 
   if (search) {
     let timer = 0;
+    controls.hidden = false; // of a page of files, where only this script searches
     search.addEventListener("input", () => {
       for (const hit of results.querySelectorAll(".hit")) hit.remove(); // they are of what was searched before
       filter();
       clearTimeout(timer);
       if ("texts" in search.dataset) timer = setTimeout(searchTexts, WAIT);
     });
-    controls.addEventListener("submit", () => clearTimeout(timer));
+    controls.addEventListener("submit", (event) => {
+      clearTimeout(timer);
+      if (!panel.hasAttribute("data-served")) event.preventDefault();
+    });
   }
   addEventListener("popstate", () => {
     const url = new URL(location.href);

@@ -1,0 +1,178 @@
+"""What the catalog's page shows, without a browser: figures, order, search; and the same page as a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from api_helpers import MIXTURES
+from mixture_folder import write_mixture
+
+from api.builtin import BuiltinMixtures
+from api.library import LoadedMixture
+from api.pages.catalog import CatalogAsked, CatalogView, catalog_view
+from api.pages.catalog_facts import catalog_facts
+from api.pages.catalog_order import Measure
+from api.pages.links import FileLinks
+from api.pages.render import render
+from api.problems import Problem
+from api.stores import Stores
+
+SPEC = """\
+mixture: small
+catalog: cells.csv
+sequence_length: 10
+batch: 10 sequences
+budget: 100 steps
+max_epochs: 4
+accept: [over-epochs]
+phases:
+  - {phase: first, share: 50%, weights: proportional}
+  - {phase: second, weights: {a9: 50%, b10: 50%}}
+"""
+CELLS = """\
+domain,cluster,quality,tokens,documents
+a9,a,9,1000,10
+a10,a,10,3000,
+b10,b,10,4000,20
+c9,,9,2000,5
+"""
+
+
+def load(folder: Path) -> LoadedMixture:
+    (found,) = BuiltinMixtures([folder], (), Stores(())).all().values()
+    return found
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory) -> LoadedMixture:
+    folder = tmp_path_factory.mktemp("view") / "small"
+    write_mixture(folder, SPEC, cells=CELLS)
+    return load(folder)
+
+
+def view(mixture: LoadedMixture, **asked: object) -> CatalogView:
+    return catalog_view(catalog_facts(mixture), CatalogAsked(**asked))
+
+
+def test_rows_and_columns_are_in_order_of_their_values_those_without_one_last(small):
+    shown = view(small)
+    assert shown.axes == ("cluster", "quality")
+    assert [row.value for row in shown.rows] == ["a", "b", ""]
+    assert [one.value for one in shown.columns] == ["9", "10"]
+    assert [[cell and cell.key for cell in row.cells] for row in shown.rows] == [
+        ["a9", "a10"],
+        [None, "b10"],
+        ["c9", None],
+    ]
+
+
+def test_shares_and_enrichment_follow_from_tokens(small):
+    (a9, a10), *_ = [row.cells for row in view(small).rows]
+    assert (a9.share, a9.share_of_row, a9.share_of_column) == (0.1, 0.25, 1 / 3)
+    assert a9.enrichment == pytest.approx(0.1 / (0.4 * 0.3))
+    assert a10.enrichment == pytest.approx(0.3 / (0.4 * 0.7))
+
+
+def test_totals_sum_what_is_in_them_and_documents_only_where_they_are_said(small):
+    shown = view(small)
+    assert [row.total.tokens for row in shown.rows] == [4000, 4000, 2000]
+    assert [one.total.tokens for one in shown.columns] == [3000, 7000]
+    assert shown.whole.tokens == 10_000
+    assert shown.rows[0].cells[1].documents is None
+    assert shown.whole.documents == 35
+
+
+def test_weights_and_epochs_are_those_of_the_phase_or_of_the_run(small):
+    first, second, run = (view(small, phase=phase).rows[0].cells[0] for phase in ("first", "second", None))
+    assert (first.weight, second.weight) == (0.1, 0.5)
+    assert run.planned_tokens == first.planned_tokens + second.planned_tokens
+    assert run.epochs == run.planned_tokens / 1000
+    assert first.run_epochs == run.epochs
+    assert run.cap == 4
+    assert not run.over
+    assert view(small, measure=Measure.EPOCHS).rows[0].cells[0].level == int(10 * run.epochs / 4)
+
+
+@pytest.mark.parametrize(
+    ("sort", "order"),
+    [
+        ("-total", ["a", "b", ""]),
+        ("total", ["", "a", "b"]),
+        ("-column:10", ["b", "a", ""]),
+        ("column:9", ["a", "", "b"]),  # b has no figure there
+        ("-column:9", ["", "a", "b"]),
+        ("-name", ["", "b", "a"]),
+    ],
+)
+def test_rows_are_sorted_by_any_column_those_without_a_figure_last(small, sort, order):
+    assert [row.value for row in view(small, sort=sort).rows] == order
+
+
+def test_what_can_not_be_sorted_by_is_refused_with_what_can(small):
+    with pytest.raises(Problem, match="totl") as refused:
+        view(small, sort="-totl")
+    assert refused.value.code == "unknown-sort"
+    assert refused.value.hint == "did you mean 'total'?"
+
+
+def test_a_column_that_is_not_there_is_refused_and_equal_ones_make_a_list(small):
+    with pytest.raises(Problem, match="qality") as refused:
+        view(small, columns="qality")
+    assert refused.value.code == "unknown-column"
+    listed = view(small, rows="quality", columns="quality")
+    assert listed.axes is None
+    assert [row.value for row in listed.rows] == ["a10", "a9", "b10", "c9"]
+
+
+def test_a_search_is_for_all_words_in_titles_and_domains():
+    marin = load(MIXTURES / "marin-535b-a23b")
+    assert [row.value for row in view(marin, q="FOOD recipes").rows] == ["c11"]
+    assert [row.value for row in view(marin, q="c11q3").rows] == ["c11"]
+    assert view(marin, q="food nowhere").rows == ()
+    assert view(marin, q="food nowhere").row_count == 40
+
+
+def test_cells_of_several_domains_are_summed():
+    olmo = load(MIXTURES / "olmo-3-7b")
+    shown = view(olmo)
+    held = [domain for row in shown.rows for cell in row.cells if cell for domain in cell.domains]
+    assert sorted(held) == list(olmo.catalog.names)
+    assert sum(row.total.tokens for row in shown.rows) == olmo.catalog.tokens
+    assert shown.whole.weight == pytest.approx(1)
+    many = next(cell for row in shown.rows for cell in row.cells if cell and len(cell.domains) > 1)
+    assert many.key == f"{many.row}/{many.column}"
+
+
+def test_the_table_has_a_row_a_cell_in_the_order_shown(small):
+    table = view(small, sort="-column:10").table()
+    assert table["cluster"].to_pylist() == ["b", "a", "a", ""]
+    assert table["domains"].to_pylist() == ["b10", "a9", "a10", "c9"]
+    assert table["documents"].to_pylist() == [20, 10, None, 5]
+
+
+def test_a_long_list_is_shown_in_parts(tmp_path):
+    rows = "".join(f"d{i:04},{1000 + i}\n" for i in range(1200))
+    spec = SPEC[: SPEC.index("  - {phase: second")].replace("share: 50%, ", "").replace("100 steps", "1000 steps")
+    write_mixture(tmp_path / "long", spec, cells=f"domain,tokens\n{rows}")
+    long = load(tmp_path / "long")
+    parts, first = [], 0
+    while first is not None:
+        part = view(long, first_row=first)
+        parts += [row.value for row in part.rows]
+        first = part.next_row
+    assert parts == list(long.catalog.names)
+    largest = view(long, sort="-tokens", first_row=500)
+    assert [row.value for row in largest.rows[:2]] == ["d0699", "d0698"]
+    assert (largest.row_count, largest.next_row) == (1200, 1000)
+
+
+@pytest.mark.parametrize("name", ["marin-535b-a23b", "olmo-3-7b", "demo"])
+def test_the_page_is_the_same_as_a_file_with_links_to_files(name):
+    mixture = load(MIXTURES / name)
+    html = render("catalog.html", FileLinks(f"catalogs/{name}/index.html"), view(mixture))
+    assert f"Catalog of {name}" in html
+    assert 'href="cells/' in html
+    assert "?measure=" not in html
+    assert 'href="/' not in html
+    assert 'src="../../assets/catalog.js"' in html
