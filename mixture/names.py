@@ -10,6 +10,9 @@ HELD_OUT_ENDING = "@validation"
 DIGEST_MARK = "@sha256:"
 """Stands before a digest; what follows is not part of a name."""
 
+LONGEST_NAME = 200
+"""Characters of what a mixture or a token is called: lists, pages and logs show it whole."""
+
 # Characters that are not seen, or end a line: control (the schedule's keys are joined by one), lone surrogates, and
 # the line and paragraph separators.
 _NOT_IN_NAMES = {"Cc", "Cs", "Zl", "Zp"}

@@ -15,7 +15,7 @@ from api.repository.errors import RepositoryError
 from api.repository.models import TokenRow
 from api.repository.records import Scope, TokenRecord
 from mixture.errors import nearest
-from mixture.names import odd_character
+from mixture.names import LONGEST_NAME, odd_character
 
 _PREFIX = "mixture_"  # so that tools that look for secrets in text can find one
 
@@ -44,9 +44,10 @@ class Tokens:
 
         Raises `name-invalid`.
         """
-        if not name or odd_character(name) is not None:
-            hint = "one line of visible characters is right"
-            raise RepositoryError(f"{name!r} can not be the name of a token", code="name-invalid", hint=hint)
+        if not name or len(name) > LONGEST_NAME or odd_character(name) is not None:
+            hint = f"one line of up to {LONGEST_NAME} visible characters is right"
+            message = f"{name[:LONGEST_NAME]!r} can not be the name of a token"
+            raise RepositoryError(message, code="name-invalid", hint=hint)
         secret = _PREFIX + secrets.token_urlsafe(32)
         row = TokenRow(
             id=secrets.token_hex(6),

@@ -9,11 +9,15 @@ import sysconfig
 import zlib
 from collections.abc import Iterable, Iterator
 from email.parser import Parser
+from functools import cache
 from itertools import chain
 from pathlib import Path
 
 MOST_BYTES = 8_000_000
 """Of each domain's text. Which documents are taken follows from a hash of their names."""
+
+_PARTS_SHOWN = 3
+"""Of a path in none of the known folders."""
 
 Documents = Iterator[tuple[str, str]]  # path to show, text
 
@@ -83,7 +87,27 @@ def _read(paths: Iterable[Path]) -> Documents:
             data = gzip.decompress(data) if path.suffix == ".gz" else data
         except (OSError, EOFError, zlib.error):
             continue
-        yield str(path), data.decode("utf-8", errors="surrogateescape")
+        yield shown_path(path), data.decode("utf-8", errors="surrogateescape")
+
+
+def shown_path(path: Path) -> str:
+    """A file's path below the folder that all machines have it in: `python3.11/json/decoder.py`, `man/man1/ls.1.gz`.
+
+    A document's id is shown to everyone who may look at a store; where this machine keeps its files is its own.
+    """
+    for root in _roots():
+        if path.is_relative_to(root):
+            return path.relative_to(root).as_posix()
+    return "/".join(path.parts[-_PARTS_SHOWN:])
+
+
+@cache
+def _roots() -> tuple[Path, ...]:
+    """The folders that are left out of paths, the innermost first."""
+    paths = {name: Path(path).resolve() for name, path in sysconfig.get_paths().items()}
+    above = (paths["stdlib"].parent, paths["include"].parent, paths["platinclude"].parent)
+    roots = {paths["purelib"], paths["platlib"], *above, Path("/usr/share"), Path("/usr")}
+    return tuple(sorted(roots, key=lambda root: len(root.parts), reverse=True))
 
 
 def _reference() -> Documents:

@@ -15,7 +15,7 @@ from mixture.spec.models import Budget, CatalogSource, Shuffle, Spec
 from mixture.spec.nodes import Mapping, Node, key_places
 from mixture.spec.phases import LARGEST_SIZE, read_batch, read_phases, read_sequence_length
 from mixture.spec.source import decode_source, read_source
-from mixture.spec.values import read_count, read_number, read_path, read_text, read_word
+from mixture.spec.values import read_count, read_name, read_number, read_path, read_text, read_word
 from mixture.units import Unit, parse_count, parse_quantity, parse_whole, quote
 
 
@@ -93,7 +93,7 @@ def _read_accept(node: Node) -> tuple[FindingCode, ...]:
 
 
 _READERS: dict[str, Reader] = {
-    "mixture": read_text,
+    "mixture": read_name,
     "catalog": _read_catalog,
     "tokenizer": read_text,
     "seed": _read_seed,

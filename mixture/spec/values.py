@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from mixture.errors import UnitError, nearest
-from mixture.names import DIGEST_MARK, HELD_OUT_ENDING, is_held_out, odd_character
+from mixture.names import DIGEST_MARK, HELD_OUT_ENDING, LONGEST_NAME, is_held_out, odd_character
 from mixture.spec.errors import refuse
 from mixture.spec.nodes import Mapping, Node, Scalar
 from mixture.units import LARGEST_COUNT, Unit, parse_count, parse_quantity, quote
@@ -33,6 +33,15 @@ def read_text(node: Node) -> str:
     """A text as written, whatever YAML takes it for: `no`, `08`, `1e3` and `null` are names like any other."""
     text = read_scalar(node).text
     _check_characters(node, text)
+    return text
+
+
+def read_name(node: Node) -> str:
+    """A text that something is called by, and no longer than that needs."""
+    text = read_text(node)
+    if len(text) > LONGEST_NAME:
+        message = f"a name of {len(text):,} characters"
+        refuse(node.place, message, code="name-too-long", hint=f"up to {LONGEST_NAME} are right")
     return text
 
 

@@ -36,6 +36,16 @@ def test_a_name_with_a_control_character_is_refused(read_phase, name):
     assert str(caught.value).isprintable()
 
 
+def test_the_name_of_a_mixture_is_no_longer_than_a_page_can_show(read_text):
+    rest = "catalog: cells.csv\nsequence_length: 4096\nbatch: 8 sequences\nbudget: 100 steps\n"
+    rest += "phases: [{phase: all, weights: uniform}]\n"
+    assert read_text(f"mixture: {'a' * 200}\n{rest}").mixture == "a" * 200
+    with pytest.raises(SpecFileError) as caught:
+        read_text(f"mixture: {'a' * 201}\n{rest}")
+    assert caught.value.code == "name-too-long"
+    assert len(str(caught.value)) < 200
+
+
 @pytest.mark.parametrize("name", ["web@validation", "web@sha256:0123", "@validation", "a@sha256:b@validation"])
 def test_a_reserved_name_may_not_be_weighed(read_phase, name):
     with pytest.raises(SpecFileError) as caught:

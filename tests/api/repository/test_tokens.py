@@ -19,12 +19,13 @@ def test_a_token_is_found_by_its_secret_with_its_scopes(repository):
     assert repository.tokens() == [token, other]
 
 
-@pytest.mark.parametrize("name", ["", "two\nlines", "nothing\0", "half \ud800"])
+@pytest.mark.parametrize("name", ["", "two\nlines", "nothing\0", "half \ud800", "a" * 201])
 def test_a_name_that_the_log_of_writes_could_not_say_is_refused(repository, name):
     with pytest.raises(RepositoryError) as caught:
         repository.add_token(name, [Scope.RUN])
     assert caught.value.code == "name-invalid"
     assert repository.tokens() == []
+    assert repository.add_token("a" * 200, [Scope.RUN])[0].name == "a" * 200
 
 
 def test_secrets_have_256_random_bits(repository):
