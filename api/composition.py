@@ -6,13 +6,10 @@ domain, such as the tokens that a run has read, sums them with `Groups.sums`.
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -39,7 +36,6 @@ FIGURES = {
 """What a row says of its group: its number of domains; what the stretch draws of it, as a share of all that the stretch
 draws, and as a multiple of the group's tokens, null where it has none; the same from the run's start on.
 """
-KEPT_GROUPS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,30 +84,6 @@ def group(lock: Lock, catalog: Catalog, columns: Sequence[str], rows: Sequence[i
         _members=np.array([d for held in members for d in held], dtype=np.int64),
         _bounds=np.cumsum([0, *map(len, members)]),
     )
-
-
-class Groupings:
-    """Groups that were made, kept for as long as the lock's schedule is. Any number of threads may share it."""
-
-    def __init__(self, most: int = KEPT_GROUPS) -> None:
-        self._most = most
-        self._kept: WeakKeyDictionary[Schedule, OrderedDict[tuple[object, object], Groups]] = WeakKeyDictionary()
-        self._guard = threading.Lock()
-
-    def get(self, lock: Lock, catalog: Catalog, columns: Sequence[str], rows: Sequence[int] | None = None) -> Groups:
-        """`group(…)`, made once; of each mixture, those asked for last are kept."""
-        schedule, key = lock.schedule(), (tuple(columns), None if rows is None else tuple(rows))
-        with self._guard:
-            kept = self._kept.setdefault(schedule, OrderedDict())
-            if key in kept:
-                kept.move_to_end(key)
-                return kept[key]
-        made = group(lock, catalog, columns, rows)
-        with self._guard:
-            kept[key] = made
-            while len(kept) > self._most:
-                kept.popitem(last=False)
-        return made
 
 
 def evenly(stretch: range, points: int) -> list[range]:

@@ -11,8 +11,7 @@ import json
 import logging
 import threading
 import time
-from collections import OrderedDict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated
@@ -22,6 +21,8 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from api.builtin import BuiltinMixtures
 from api.caching import Lifetime
+from api.composition import Groups, group
+from api.conditions import Conditions
 from api.kept import Kept
 from api.library import LoadedMixture
 from api.limits import RateLimit, StreamPlaces, write_places
@@ -37,8 +38,7 @@ from mixture.catalog import Catalog
 from mixture.errors import MixtureError, nearest
 from mixture.store import Store
 
-CONDITION_WAIT_SECONDS = 5.0
-KEPT_CONDITIONS = 1024
+KEPT_GROUPS = 128
 KEPT_DIGESTS = 100_000
 KEEP_AGAIN_SECONDS = 30.0
 """Where built-in mixtures could not be written to the repository, reading them tries again after that."""
@@ -69,6 +69,7 @@ class Services:
         self._clock = time.monotonic
         self._next_try = self._clock()
         self._catalog_of = lru_cache(KEPT_DIGESTS)(self._read_catalog_digest)
+        self._groups: Kept[tuple[str, tuple[str, ...], tuple[int, ...] | None], Groups] = Kept(KEPT_GROUPS)
         self._conditions = Conditions(settings.max_conditions, settings.condition_seconds)
         self._repository: Repository | None = None
         self._opening = threading.Lock()
@@ -218,34 +219,10 @@ class Services:
         """
         return self._conditions.select(catalog, where)
 
-
-class Conditions:
-    """Conditions on catalogs, worked out in the sealed database."""
-
-    def __init__(self, at_once: int, seconds: float) -> None:
-        self._places = threading.BoundedSemaphore(at_once)
-        self._seconds = seconds
-        self._kept: OrderedDict[tuple[str, str], tuple[int, ...]] = OrderedDict()
-        self._guard = threading.Lock()
-
-    def select(self, catalog: Catalog, where: str) -> tuple[int, ...]:
-        """The indices of the domains for which a condition is true."""
-        key = (catalog.digest, where)
-        with self._guard:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-                return self._kept[key]
-        if not self._places.acquire(timeout=CONDITION_WAIT_SECONDS):
-            raise Problem(503, "too many conditions are being worked out", code="busy", headers={"Retry-After": "1"})
-        try:
-            found = catalog.select(where, seconds=self._seconds)
-        finally:
-            self._places.release()
-        with self._guard:
-            self._kept[key] = found
-            while len(self._kept) > KEPT_CONDITIONS:
-                self._kept.popitem(last=False)
-        return found
+    def groups(self, mixture: LoadedMixture, columns: Sequence[str], rows: tuple[int, ...] | None) -> Groups:
+        """`group(…)` of a mixture's domains by columns of its catalog, made once. rows: as `select` gives them."""
+        key = (mixture.digest, tuple(columns), rows)
+        return self._groups.get(key, lambda: group(mixture.lock, mixture.catalog, columns, rows))
 
 
 async def services_of(request: Request) -> Services:

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from api import problems
 from api.columns import By, Where, columns_of
-from api.composition import FIGURES, STRETCH, Groupings, at_phases, composition, evenly
+from api.composition import FIGURES, STRETCH, at_phases, composition, evenly
 from api.formats import Format, TableFormat, json_answer
 from api.lists import Listed, Page
 from api.problems import Problem
@@ -41,9 +41,6 @@ MOST_POINTS = 1000
 MOST_ROWS = 100_000
 AT_PHASES = "phases"
 TAKEN = (*STRETCH, *FIGURES)
-
-_groupings = Groupings()
-"""Of all mixtures; what is kept follows from their digests."""
 
 Step = Annotated[int | None, Query(ge=0, examples=[15300])]
 
@@ -105,7 +102,7 @@ def planned(
     columns = (mixture.domain_column,) if by is None else columns_of(mixture.catalog, by, taken=TAKEN)
     stretch = _stretch(lock, step=step, first_step=first_step, last_step=last_step, phase=phase)
     rows = None if where is None else services.select(mixture.catalog, where)
-    groups = _groupings.get(lock, mixture.catalog, columns, rows)
+    groups = services.groups(mixture, columns, rows)
     stretches = _cut(lock, stretch, points)
     most = min(MOST_ROWS, services.settings.max_rows)
     if len(stretches) * len(groups.keys) > most:

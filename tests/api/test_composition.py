@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import random
-import threading
 from collections import defaultdict
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import pytest
 from mixture_folder import write_mixture
 
-from api.composition import Groupings, at_phases, composition, evenly, group
+from api.composition import at_phases, composition, evenly, group
 from mixture.catalog import Catalog, read_catalog
 from mixture.plan import Lock
 
@@ -151,29 +148,3 @@ def test_many_stretches_are_the_single_ones_one_after_the_other(made):
 def test_a_table_holds_the_rows(made):
     found = composition(made[0], group(*made, ("kind", "max_epochs")), [range(0, 90)])
     assert found.table().to_pylist() == found.rows()
-
-
-def test_groups_are_kept_for_each_mixture_and_only_so_many(tmp_path: Path):
-    lock = write_mixture(tmp_path / "one", SPEC, cells=CELLS)
-    other = write_mixture(tmp_path / "two", SPEC, cells=CELLS.replace("700003", "700103"))
-    catalogs = {id(one): read_catalog(tmp_path / name / "cells.csv") for one, name in ((lock, "one"), (other, "two"))}
-    kept = Groupings(most=2)
-    first = kept.get(lock, catalogs[id(lock)], ("kind",))
-    assert kept.get(lock, catalogs[id(lock)], ("kind",)) is first
-    assert kept.get(other, catalogs[id(other)], ("kind",)).tokens != first.tokens
-    assert kept.get(lock, catalogs[id(lock)], ("kind",), (0,)).tokens == (700_003,)
-    assert kept.get(lock, catalogs[id(lock)], ()).keys == ((),)
-    assert kept.get(lock, catalogs[id(lock)], ("kind",)) is not first
-
-
-def test_threads_that_ask_for_groups_at_once_get_the_same(made):
-    kept, begin = Groupings(most=1), threading.Barrier(8)
-    columns = [("kind",), ("level",), ("domain",), ()] * 2
-
-    def ask(asked: tuple[str, ...]) -> list[tuple]:
-        begin.wait()
-        return [kept.get(*made, asked).keys for _ in range(200)]
-
-    with ThreadPoolExecutor(8) as pool:
-        for asked, found in zip(columns, pool.map(ask, columns), strict=True):
-            assert set(found) == {group(*made, asked).keys}
