@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import signal
 import socket
 import threading
@@ -151,7 +152,7 @@ def proxy(port: int, harms: Callable[[bytes], Harm]) -> Iterator[str]:
 
 def _pass_on(client: socket.socket, port: int, harms: Callable[[bytes], Harm]) -> None:
     with client, contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)) as service:
-        request = client.recv(1 << 16)  # of this client's, in one piece
+        request = _request(client)
         service.sendall(request)
         harm, seen = harms(request), 0
         while data := service.recv(1 << 12):
@@ -160,3 +161,15 @@ def _pass_on(client: socket.socket, port: int, harms: Callable[[bytes], Harm]) -
                 return
             client.sendall(kept)
             seen += len(data)
+
+
+def _request(client: socket.socket) -> bytes:
+    """A request with its body, which clients may send behind the head."""
+    request = client.recv(1 << 16)
+    head, _, body = request.partition(b"\r\n\r\n")
+    said = re.search(rb"(?i)\r\ncontent-length: *(\d+)", head)
+    missing = (int(said[1]) if said else 0) - len(body)
+    while missing > 0 and (more := client.recv(missing)):
+        request += more
+        missing -= len(more)
+    return request

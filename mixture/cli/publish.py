@@ -13,15 +13,14 @@ import typer
 
 from mixture.cli.output import AsJson, print_json
 from mixture.cli.plan import SpecFile
-from mixture.cli.remote import Scope, To, Token, service_at, tokens_explained
+from mixture.cli.remote import Scope, To, Token, explained, service_at
 from mixture.errors import MixtureError, Place, ServiceError
+from mixture.file_names import SPEC_FILE, STORE_TABLE
 
 if TYPE_CHECKING:
     from mixture.spec import Spec
 
-STORES_TABLE = "domains.parquet"
 DIGEST_DIGITS = 64
-TEXT_ENDINGS = (".csv", ".json", ".jsonl", ".ndjson")
 
 
 def register(app: typer.Typer) -> None:
@@ -65,7 +64,7 @@ def publish(
     }
     service = service_at(to, token)
     try:
-        with tokens_explained(Scope.PUBLISH):
+        with explained(Scope.PUBLISH):
             headers = {} if digest is None else {"If-Match": f'"{digest}"'}
             done = service.ask("PUT", f"/v1/mixtures/{quote(name, safe='')}", body, headers)
     except ServiceError as error:
@@ -94,6 +93,7 @@ def _digest(text: str | None) -> str | None:
 
 def _tables(spec: Spec) -> dict[str, str]:
     """What the spec names, by the names that it has for them: text, or base64 of Parquet."""
+    from mixture.catalog import TEXT_ENDINGS
     from mixture.spec.tables import named_tables
 
     tables = {}
@@ -108,7 +108,7 @@ def _tables(spec: Spec) -> dict[str, str]:
         if path.suffix.lower() in TEXT_ENDINGS:
             tables[path.name] = _text(path)
         else:
-            data = (path / STORES_TABLE if path.is_dir() else path).read_bytes()
+            data = (path / STORE_TABLE if path.is_dir() else path).read_bytes()
             tables[path.name] = base64.b64encode(data).decode("ascii")
     return tables
 
@@ -131,6 +131,6 @@ def _here(error: ServiceError, spec: Spec) -> ServiceError:
     for single in error.errors:
         if single.place is not None and single.place.file is not None:
             name = single.place.file
-            path = spec.path if name == "mixture.yaml" else spec.path.with_name(name)
+            path = spec.path if name == SPEC_FILE else spec.path.with_name(name)
             single.place = Place(str(path), single.place.line, single.place.column, single.place.path)
     return error

@@ -46,8 +46,8 @@ def service_at(url: str, token: str | None) -> Service:
 
 
 @contextmanager
-def tokens_explained(scope: Scope) -> Iterator[None]:
-    """Say where a command's token comes from, in the ServiceError that asks for one."""
+def explained(scope: Scope) -> Iterator[None]:
+    """Say in a ServiceError what somebody at a command line can do, as where a token comes from."""
     try:
         yield
     except ServiceError as error:
@@ -56,6 +56,8 @@ def tokens_explained(scope: Scope) -> Iterator[None]:
             error.hint = f"--token or MIXTURE_TOKEN; {made}"
         if error.code == "scope-missing":
             error.hint = made
+        if error.code == "service-unreachable":
+            error.hint = "is `mixture serve` running there?"
         raise
 
 

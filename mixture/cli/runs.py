@@ -11,7 +11,7 @@ from urllib.parse import quote
 import typer
 
 from mixture.cli.output import AsJson, print_json, print_styled, print_table, table
-from mixture.cli.remote import Patience, Scope, To, Token, items, service_at, tokens_explained
+from mixture.cli.remote import Patience, Scope, To, Token, explained, items, service_at
 from mixture.errors import ServiceError
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def list_all(
 ) -> None:
     """List runs, the newest first."""
     service = service_at(to, token)
-    with tokens_explained(Scope.READ):
+    with explained(Scope.READ):
         runs = items(service, "/v1/runs", limit)
         if as_json:
             for run in runs:
@@ -64,7 +64,7 @@ def register_one(
     """Register a run of a mixture; prints its id."""
     from mixture.client import register_run
 
-    with tokens_explained(Scope.RUN):
+    with explained(Scope.RUN):
         run = register_run(to, mixture, name=name, token=token)
     print_json(run) if as_json else print(run["id"])
 
@@ -89,7 +89,7 @@ def report(
     from mixture.client import report_progress
 
     losses = _losses(loss) if loss else None
-    with tokens_explained(Scope.RUN):
+    with explained(Scope.RUN):
         entry = report_progress(to, run, step=step, loss=losses, key=key, token=token, patience_seconds=patience)
     print_json(entry) if as_json else print(f"report {entry['seq']:,}: step {entry['step']:,}")
 
@@ -98,7 +98,7 @@ def show(run: RunId, to: To, token: Token = None, *, as_json: AsJson = False) ->
     """Show how far a run is, and what it has read of each domain against its plan."""
     from mixture.client.runs import find_run
 
-    with tokens_explained(Scope.READ):
+    with explained(Scope.READ):
         found = find_run(to, run, token=token)
         of_domains = f"{found['url']}/composition"
         domains = service_at(to, token).ask("GET", of_domains)["items"] if found["standing"] else []
@@ -137,7 +137,7 @@ def watch(
     from mixture.client.runs import find_run, steps_of, watch_run
     from mixture.client.service import OPENING_SECONDS
 
-    with tokens_explained(Scope.READ):
+    with explained(Scope.READ):
         steps = steps_of(find_run(to, run, token=token, patience_seconds=min(patience, OPENING_SECONDS)))
         for entry in watch_run(to, run, after=after, token=token, patience_seconds=patience):
             print_json(entry) if as_json else print(_entry_text(entry, steps))

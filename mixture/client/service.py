@@ -196,7 +196,7 @@ class Attempts:
             if tried == 1
             else f"no progress for {self._patience:g} seconds and {tried} attempts; the last: {error}",
             code="service-unreachable",
-            place=Place(file=self._url),
+            place=None if tried == 1 else Place(file=self._url),
             hint="is a service running there? A stream stands where it stood: save its state, or ask it again",
             attempts=tried,
         )

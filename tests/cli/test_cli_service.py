@@ -175,7 +175,9 @@ def test_refusals_keep_the_services_codes(run, url, at_service, monkeypatch):
     assert "error[token-missing]" in run("runs", "register", "demo", code=1).stderr
     assert "error[token-unknown]" in run("runs", "register", "demo", "--token", "nonsense", code=1).stderr
     for wrong in ("http://127.0.0.1:1", "nothing"):
-        assert run("runs", "list", "--to", wrong, code=1).stderr.startswith("error[service-unreachable]")
+        refused = run("runs", "list", "--to", wrong, code=1).stderr
+        assert refused.startswith("error[service-unreachable]")
+        assert "is `mixture serve` running there?" in refused
     assert "error[not-found]" in run("runs", "list", "--to", f"{url}/docs", code=1).stderr
     for wrong in ("ftp://127.0.0.1", "http://[", f"{url}/docs#here", "http://127.0.0.1:x"):
         assert run("runs", "list", "--to", wrong, code=1).stderr.startswith("error[url-invalid]")
