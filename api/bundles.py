@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from api.pathless import told_without
 from api.problems import Problem
 from api.repository import Bundle, write_digest
-from mixture.catalog import TABLE_ENDINGS, Catalog, read_catalog
+from mixture.catalog import TABLE_ENDINGS, TEXT_ENDINGS, Catalog, read_catalog
 from mixture.errors import LockError, Place, SpecError
 from mixture.file_names import LOCK_FILE, SPEC_FILE, STORE_FILE, STORE_TABLE
 from mixture.plan import Lock, Plan, check_lock, lock_text, make_lock, make_plan, parse_lock, plan_json
@@ -44,7 +44,7 @@ MOST_CONDITIONS = 200
 CONDITION_SECONDS = 20.0
 """Of all conditions of a spec together."""
 
-TABLE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}|[A-Za-z0-9][A-Za-z0-9._-]{0,90}\.(csv|jsonl?|ndjson|parquet)")
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 def make_bundle(spec: str, tables: Mapping[str, str], *, lock: str | None = None) -> Bundle:
@@ -100,9 +100,15 @@ def _check_names(tables: Mapping[str, str]) -> None:
     if len(tables) > MOST_TABLES:
         raise Problem(422, f"{len(tables)} tables, of at most {MOST_TABLES}", code="too-many-tables")
     for name in tables:
-        if not TABLE_NAME.fullmatch(name) or name == LOCK_FILE:
-            hint = "letters, digits, '.', '_' and '-', with the ending .csv, .json, .jsonl, .ndjson or .parquet"
+        if not _is_table_name(name):
+            hint = f"letters, digits, '.', '_' and '-', with one of the endings {', '.join(TABLE_ENDINGS)}"
             raise Problem(422, f"{name[:100]!r} can not be the name of a table", code="table-name", hint=hint)
+
+
+def _is_table_name(name: str) -> bool:
+    """Whether a name is that of a table's file or, without an ending, of a store's folder; and of nothing else here."""
+    is_known = "." not in name or Path(name).suffix.lower() in TABLE_ENDINGS
+    return _PLAIN_NAME.fullmatch(name) is not None and is_known and name.lower() != LOCK_FILE
 
 
 def _check_sizes(contents: Mapping[str, bytes]) -> None:
@@ -194,7 +200,7 @@ def _differs(given: Lock, fixed: Lock, spec: Spec, plan: Plan) -> Problem:
 
 def _bytes(name: str, text: str) -> bytes:
     """A table's bytes: of Parquet from base64, of the others the text as it is."""
-    if "." in name and not name.endswith(".parquet"):
+    if Path(name).suffix.lower() in TEXT_ENDINGS:
         try:
             return text.encode()
         except UnicodeEncodeError as error:

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mixture.errors import MixtureError, StoreError
+from mixture.file_names import STORE_FILE
 from mixture.plan import Lock
 from mixture.store import Store, disagreements, open_store
 
-MANIFEST = "store.json"
 RETRY_SECONDS = 3.0
 """A store that could not be opened is tried again after that, or as soon as its store.json is another."""
 
@@ -101,7 +101,7 @@ class Stores:
 def _written(path: Path) -> Written | None:
     """What the store in a folder was written as; None where there is none."""
     try:
-        status = (path / MANIFEST).stat()
+        status = (path / STORE_FILE).stat()
     except OSError:
         return None
     return status.st_mtime_ns, status.st_ino, status.st_size

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from mixture.client.service import Service
 from mixture.errors import Place, StreamError
-from mixture.plan import Lock, read_lock
+from mixture.plan import Lock, parse_lock
 from mixture.store import StoreDomain
 
 
@@ -33,11 +31,7 @@ class ServedStore:
 
 def fetch_lock(service: Service) -> Lock:
     """The lock that is served, verified as a lock file is. Raises LockError, and what requests raise."""
-    text = service.read("/lock")
-    with tempfile.TemporaryDirectory(prefix="mixture-") as folder:
-        path = Path(folder) / "mixture.lock.json"
-        path.write_bytes(text)
-        return read_lock(path)
+    return parse_lock(service.read("/lock"), place=Place(file=f"{service.url}/lock"))
 
 
 def fetch_store(service: Service) -> ServedStore:

@@ -14,12 +14,13 @@ import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from mixture.errors import Place, StoreError
+from mixture.file_names import STORE_FILE, STORE_TABLE
 from mixture.json_text import by_line, digest
 from mixture.whole_file import whole_file
 
 FORMAT = "mixture-store/1"
-MANIFEST = "store.json"
-DOMAINS = "domains.parquet"
+MANIFEST = STORE_FILE
+DOMAINS = STORE_TABLE
 DOCUMENTS = "documents.parquet"
 DOCUMENTS_BY_ID = "documents_by_id.parquet"
 DOCUMENT_ENDS = "document_ends.arrow"

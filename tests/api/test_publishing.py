@@ -186,6 +186,13 @@ def test_tables_come_as_parquet_and_as_json_too_and_give_the_same_mixture(app, p
     assert ask(app, "GET", "/v1/catalogs/small/domains").json()["items"]
 
 
+def test_endings_are_those_of_tables_in_any_case_of_letters(put):
+    digest = put("small").json()["digest"]
+    spec = SPEC.replace("cells.csv", "cells.PARQUET").replace("shares.csv", "shares.CSV")
+    body = {"spec": spec, "tables": {"cells.PARQUET": parquet(CELLS), "shares.CSV": SHARES}}
+    assert put("small", body, status=200).json()["digest"] == digest
+
+
 def test_a_mixture_locked_over_a_stores_folder_is_published_with_its_content_digests(app, put, tmp_path):
     spec = SPEC.replace("cells.csv", "store")
     body = {"spec": spec, "tables": {"store": parquet(CELLS), "shares.csv": SHARES}}
