@@ -24,6 +24,8 @@ FULL_CHARACTERS = 20_000
 """Of `full` texts too: a page is to be looked at, and whoever wants all of a document streams it."""
 TOKENS_OF_CHARACTER = 4
 """At most so many tokens make a character: one of UTF-8 has four bytes at most."""
+MEASURED_TOKENS = 1 << 20
+"""Of longer documents, only the score is shown."""
 SCORE = "quality_score"
 PLACE = ("id", "first_token", "tokens")
 
@@ -35,8 +37,21 @@ class ExampleKind(StrEnum):
     RANDOM = "random"
 
 
+class FeatureValue(BaseModel):
+    """A feature of a document."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str = Field(examples=["stop_words"])
+    value: float = Field(examples=[0.82], description="From 0 to 1.")
+    weight: float = Field(examples=[0.222222], description="In the score.")
+
+
 class QualityReason(BaseModel):
-    """Why a document is in its level: its score, and the scores that the level lies between, null at the ends."""
+    """Why a document is in its level: its score, and the scores that the level lies between, null at the ends.
+
+    features: none where the text is not at hand, or gives another score here than it was given
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -44,6 +59,7 @@ class QualityReason(BaseModel):
     level: int = Field(examples=[2], description="0 is the lowest.")
     at_least: float | None = Field(examples=[0.916602])
     below: float | None = Field(examples=[0.949029])
+    features: tuple[FeatureValue, ...]
 
 
 class Example(BaseModel):
@@ -109,10 +125,18 @@ class DomainExamples:
             tokens=None if row is None else row["tokens"],
             first_token=None if row is None else row["first_token"],
             attributes=own,
-            quality=reason_of(own.get(SCORE), self._quality),
+            quality=self._reason(own.get(SCORE), row),
             text=text,
             is_cut=is_cut,
         )
+
+    def _reason(self, score: str | None, row: dict[str, Any] | None) -> QualityReason | None:
+        """Why it is in its level, feature by feature where the text of a document that is not too long says so."""
+        reason = reason_of(score, self._quality)
+        if reason is None or row is None or row["tokens"] > MEASURED_TOKENS or self._texts is ExampleTexts.NONE:
+            return reason
+        text, _ = text_of(self._store, self._domain, row, row["tokens"])
+        return reason.model_copy(update={"features": features_of(text or "", reason.score)})
 
     def _text(self, row: dict[str, Any]) -> tuple[str | None, bool]:
         """As much of a text as is shown, and whether there is more."""
@@ -158,4 +182,19 @@ def reason_of(score: str | None, quality: OverviewQuality | None) -> QualityReas
         level=level,
         at_least=ends[level - 1] if level else None,
         below=ends[level] if level < len(ends) else None,
+        features=(),
+    )
+
+
+def features_of(text: str, score: float) -> tuple[FeatureValue, ...]:
+    """The features of a text; none where they do not make this score: it was given to another text, or otherwise."""
+    from mixture.clusters import quality
+
+    measured = quality.measure(text)
+    if quality.score(measured) != score:
+        return ()
+    whole = sum(feature.weight for feature in quality.FEATURES)
+    return tuple(
+        FeatureValue(name=one.name, value=round(one.value(measured), 4), weight=round(one.weight / whole, 6))
+        for one in quality.FEATURES
     )

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from mixture.clusters.words import STOP_WORDS
+from mixture.clusters.words import STOP_WORDS, excerpt, words
 
 _WORDS_FOR_VARIETY = 400  # of more words, fewer are new
 ABOUT = (
@@ -27,6 +27,13 @@ class Measured:
     words: list[str]
     counted: Mapping[str, int]
     characters: int
+
+
+def measure(text: str) -> Measured:
+    """What the features look at of a document's text."""
+    looked_at = excerpt(text)
+    found = words(looked_at)
+    return Measured(looked_at, found, Counter(found), len(text))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +12,9 @@ from numpy.typing import NDArray
 from mixture.clusters.embed import TFIDF, Embedder, load_embedder
 from mixture.clusters.options import Label, Labels, Origin
 from mixture.clusters.partitions import Partition, Read, documents, folder_label, missing_label
-from mixture.clusters.quality import Measured, score
+from mixture.clusters.quality import measure, score
 from mixture.clusters.vectors import VectorRows
-from mixture.clusters.words import content_words, excerpt, words
+from mixture.clusters.words import content_words, excerpt
 
 _TEXTS = 256  # that a model is given together
 _MODEL_EXCERPT = 2048  # characters: models read no more than some hundreds of tokens
@@ -38,18 +37,14 @@ class SurveyTask:
         dense: list[NDArray[np.float32]] = []
         texts: list[str] = []
         for read in self._documents():
-            text = excerpt(read.text)
-            found = words(text)
-            counted = Counter(found)
+            measured = measure(read.text)
             rows.ids.append(read.id)
             rows.keys.append(int.from_bytes(read.key[:8], "big"))
             rows.sizes.append(len(read.data))
-            rows.scores.append(
-                score(Measured(text, found, counted, len(read.text))) if self.labels.quality.is_made else None
-            )
+            rows.scores.append(score(measured) if self.labels.quality.is_made else None)
             rows.clusters.append(self._label(self.labels.cluster, read))
             rows.qualities.append(self._label(self.labels.quality, read))
-            rows.add_terms(content_words(counted))
+            rows.add_terms(content_words(measured.counted))
             if model is not None:
                 texts.append(excerpt(read.text, most=_MODEL_EXCERPT))
                 if len(texts) == _TEXTS:

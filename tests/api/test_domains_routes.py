@@ -103,8 +103,12 @@ def test_an_example_says_where_it_is_from_and_why_it_is_in_its_level(app, store)
     (one,) = get(app, f"{HERE}/examples?limit=1").json()["items"]
     ends, score = store.overview.quality.cut_offs, float(one["attributes"]["quality_score"])
     assert one["url"] == one["attributes"]["url"]
-    assert one["quality"] == {"score": score, "level": 2, "at_least": ends[1], "below": None}
-    assert bisect_right(ends, score) == 2
+    level = bisect_right(ends, score)
+    reason = one["quality"]
+    assert f"q{reason['level']}" == f"q{level}" == DOMAIN[-2:]
+    assert (reason["score"], reason["at_least"]) == (score, ends[level - 1])
+    assert sum(part["value"] * part["weight"] for part in reason["features"]) == pytest.approx(score, abs=1e-3)
+    assert [part["name"] for part in reason["features"]] == [part.name for part in store.overview.quality.features]
 
 
 @pytest.mark.parametrize(("setting", "most"), [("none", None), ("snippet", 300), ("full", 20_000)])
