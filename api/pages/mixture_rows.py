@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict
 
 from api.library import LoadedMixture
 from mixture.catalog import Overview
+from mixture.catalog.cells import cell_text as cell_text
 
 NEAR = 0.9
 """Of the cap: a domain that is read so much is near it."""
@@ -23,6 +24,13 @@ class Reach(StrEnum):
     BELOW = "below"
     NEAR = "near"
     ABOVE = "above"
+
+
+def reach_of(epochs: float | None, cap: float | None) -> Reach:
+    """How epochs stand against a cap; below where there is none."""
+    if not cap or epochs is None or epochs < NEAR * cap:
+        return Reach.BELOW
+    return Reach.ABOVE if epochs > cap else Reach.NEAR
 
 
 class DomainRow(BaseModel):
@@ -46,10 +54,8 @@ class DomainRow(BaseModel):
 
     @property
     def reach(self) -> Reach:
-        """Against the cap; below where there is none."""
-        if not self.max_epochs or self.epochs is None or self.epochs < NEAR * self.max_epochs:
-            return Reach.BELOW
-        return Reach.ABOVE if self.epochs > self.max_epochs else Reach.NEAR
+        """Against the cap."""
+        return reach_of(self.epochs, self.max_epochs)
 
 
 class GroupRow(BaseModel):
@@ -124,13 +130,6 @@ def titles_of(overview: Overview | None, column: str) -> dict[str, str]:
     if overview is None or overview.rows != column:
         return {}
     return {one.id: one.title for one in overview.clusters}
-
-
-def cell_text(cell: object) -> str | None:
-    """A label of the catalog as text: `3`, `true`, `c14`."""
-    if cell is None or isinstance(cell, str):
-        return cell
-    return str(cell).lower() if isinstance(cell, bool) else str(cell)
 
 
 def _number(figure: Mapping[str, str] | None) -> float | None:

@@ -1,0 +1,39 @@
+"""/runs/{id}: a run, live against its plan."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+from api.caching import Lifetime
+from api.overviews import overview_of
+from api.pages.render import page_answer
+from api.pages.run import run_view
+from api.routes.runs import RunId, mixture_of
+from api.security import Reads
+from api.services import AppServices
+
+router = APIRouter(tags=["pages"], include_in_schema=False, dependencies=[Reads])
+READ_ENTRIES = 1000
+"""Of the log, the last: what charts of losses are made of."""
+
+
+@router.get("/runs/{run_id}")
+def run(
+    run_id: RunId, services: AppServices, request: Request, by: Annotated[str | None, Query(max_length=1000)] = None
+) -> Response:
+    """The page of a run."""
+    record = services.repository.run(run_id)
+    seq = 0 if record.last is None else record.last.seq
+    mixture = mixture_of(services, record)
+    overview = None if mixture is None else overview_of(mixture)
+    entries = services.repository.progress(run_id, after=max(0, seq - READ_ENTRIES), limit=READ_ENTRIES)
+    return page_answer(
+        request,
+        "run.html",
+        of=f"{record} {overview}",
+        lifetime=Lifetime.NOT_AT_ALL,
+        make=lambda: run_view(record, mixture, entries, by=by, overview=overview),
+    )

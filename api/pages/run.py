@@ -1,0 +1,198 @@
+"""A run's page: how far it is, and what that says of the data it has read, against its plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import pyarrow as pa
+from pydantic import BaseModel, ConfigDict
+
+from api.composition import group
+from api.library import LoadedMixture
+from api.pages.mixture_columns import first_column, group_columns
+from api.pages.mixture_rows import Reach, cell_text, reach_of, titles_of
+from api.pages.run_losses import LossLine, loss_lines
+from api.planned import PlannedDomains
+from api.repository import ProgressEntry, RunRecord
+from api.run_figures import read_by, standing
+from api.run_models import Standing
+from mixture.catalog import Overview
+
+SHOWN_LINES = 12
+"""Of the log, the last."""
+NEAREST_CAPS = 8
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class ConsumedLine(_Frozen):
+    """What the run has read of a group of domains, against its plan.
+
+    key, title:   the group's value (None: domains without one), and what it is about
+    weight, planned_weight_so_far, planned_weight: shares of all tokens: read, planned up to there, of the whole run
+    epochs, planned_epochs: read so far, planned for the whole run; max_epochs: the cap, of single domains only
+    """
+
+    key: str | None
+    title: str = ""
+    domains: int
+    tokens: int
+    planned_tokens_so_far: int
+    planned_tokens: int
+    weight: float | None
+    planned_weight_so_far: float | None
+    planned_weight: float | None
+    epochs: float | None
+    planned_epochs: float | None
+    max_epochs: float | None = None
+
+    @property
+    def reach(self) -> Reach:
+        """How the epochs so far stand against the cap."""
+        return reach_of(self.epochs, self.max_epochs)
+
+    @property
+    def read(self) -> float:
+        """How much of what is planned for the whole run is read."""
+        return self.tokens / self.planned_tokens if self.planned_tokens else 0.0
+
+
+class PhaseSpan(_Frozen):
+    """A phase along the run."""
+
+    phase: str
+    first_step: int
+    steps: int
+
+
+class LogLine(_Frozen):
+    """A report: steps that were done, and how many domains had a loss in it."""
+
+    seq: int
+    step: int
+    losses: int
+    at: datetime
+    by: str
+
+
+class RunView(_Frozen):
+    """A run; `standing` is None where its mixture is not there any more, and nothing is said of what it read.
+
+    ref:    of its mixture, for good
+    seq:    the number of the last report, 0 before the first; step: steps that are done, by it
+    by:     the column whose values are the groups
+    capped: domains that have a cap, those that come nearest to it first
+    log:    the last reports, the newest first
+    """
+
+    id: str
+    name: str | None
+    mixture: str
+    ref: str
+    digest: str
+    registered: datetime
+    registered_by: str
+    seq: int
+    step: int
+    reported: datetime | None
+    standing: Standing | None
+    phases: tuple[PhaseSpan, ...]
+    by: str | None
+    columns: tuple[str, ...]
+    groups: tuple[ConsumedLine, ...]
+    capped: tuple[ConsumedLine, ...]
+    losses: tuple[LossLine, ...]
+    log: tuple[LogLine, ...]
+
+    def table(self) -> pa.Table:
+        """One row a group: what was read of it, against the plan."""
+        kinds = {"tokens": pa.int64(), "planned_tokens_so_far": pa.int64(), "planned_tokens": pa.int64()}
+        quotients = ("weight", "planned_weight_so_far", "planned_weight", "epochs", "planned_epochs", "max_epochs")
+        made: dict[str, pa.Array[Any]] = {self.by or "group": pa.array([one.key for one in self.groups], pa.string())}
+        made["domains"] = pa.array([one.domains for one in self.groups], pa.int64())
+        for name, kind in (kinds | dict.fromkeys(quotients, pa.float64())).items():
+            made[name] = pa.array([getattr(one, name) for one in self.groups], kind)
+        return pa.table(made)
+
+
+def run_view(
+    run: RunRecord,
+    mixture: LoadedMixture | None,
+    entries: Sequence[ProgressEntry] = (),
+    *,
+    by: str | None = None,
+    overview: Overview | None = None,
+) -> RunView:
+    """The view of a run.
+
+    mixture: what it trains on, None where that is gone
+    entries: the last of its log, in order
+    by:      a column of the catalog to group by; one that there is not counts as none
+    """
+    step = 0 if run.last is None else run.last.step
+    made = dict[str, Any](by=None, columns=(), groups=(), capped=(), phases=(), standing=None)
+    if mixture is not None:
+        made = _consumed(mixture, step, by, overview) | {"standing": standing(mixture.lock, step)}
+    return RunView(
+        id=run.id,
+        name=run.name,
+        mixture=run.mixture.partition("@")[0],
+        ref=run.mixture,
+        digest=run.digest,
+        registered=run.registered,
+        registered_by=run.by,
+        seq=0 if run.last is None else run.last.seq,
+        step=step,
+        reported=None if run.last is None else run.last.at,
+        losses=loss_lines(entries),
+        log=tuple(
+            LogLine(seq=one.seq, step=one.step, losses=len(one.loss or ()), at=one.at, by=one.by)
+            for one in list(entries)[: -SHOWN_LINES - 1 : -1]
+        ),
+        **made,
+    )
+
+
+def _consumed(mixture: LoadedMixture, step: int, by: str | None, overview: Overview | None) -> dict[str, Any]:
+    own = mixture.domain_column
+    columns = group_columns(mixture.catalog, own)
+    chosen = by if by in columns else first_column(mixture.catalog, own, overview)
+    domains = _lines(mixture, step, own)
+    groups = domains if chosen == own else _lines(mixture, step, chosen)
+    titles = titles_of(overview, chosen)
+    capped = [one for one in domains if one.max_epochs and one.epochs is not None and one.planned_tokens]
+    capped.sort(key=lambda one: (-(one.epochs or 0) / (one.max_epochs or 1), one.key or ""))
+    return {
+        "by": chosen,
+        "columns": columns,
+        "groups": tuple(
+            one.model_copy(update={"title": titles.get(one.key or "", "")})
+            for one in sorted(groups, key=lambda one: (-one.planned_tokens, one.key or ""))
+            if one.planned_tokens
+        ),
+        "capped": tuple(capped[:NEAREST_CAPS]),
+        "phases": tuple(
+            PhaseSpan(phase=one.name, first_step=one.first_step, steps=one.steps)
+            for one in mixture.lock.phases
+            if one.steps
+        ),
+    }
+
+
+def _lines(mixture: LoadedMixture, step: int, column: str) -> list[ConsumedLine]:
+    """What was read by the values of a column; single domains with their caps."""
+    rows = read_by(mixture.lock, group(mixture.lock, mixture.catalog, (column,)), step).to_pylist()
+    plan = PlannedDomains(mixture.plan_json)
+    is_domain = column == mixture.domain_column
+    return [
+        ConsumedLine(
+            key=cell_text(row[column]),
+            max_epochs=plan.sums((row[column],)).cap if is_domain else None,
+            **{name: figure for name, figure in row.items() if name != column},
+        )
+        for row in rows
+    ]

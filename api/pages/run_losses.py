@@ -1,0 +1,67 @@
+"""Losses that a run has reported, by domain: the last one, and a small chart of those before it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from pydantic import BaseModel, ConfigDict
+
+from api.repository import ProgressEntry
+
+WIDTH, HEIGHT, MARGIN = 160, 36, 3
+MOST_POINTS = 120
+"""Of one chart: more than a point in a pixel or two is no more to see."""
+
+
+class LossLine(BaseModel):
+    """The losses of a domain in order of steps: those that the run stands on."""
+
+    model_config = ConfigDict(frozen=True)
+
+    domain: str
+    steps: tuple[int, ...]
+    losses: tuple[float, ...]
+
+    @property
+    def last(self) -> float:
+        """The newest."""
+        return self.losses[-1]
+
+    @property
+    def change(self) -> float:
+        """From the first to the newest."""
+        return self.losses[-1] - self.losses[0]
+
+    def points(self) -> str:
+        """The chart's line, as the `points` of a polyline."""
+        low, high, first, last = min(self.losses), max(self.losses), self.steps[0], self.steps[-1]
+        wide, tall = WIDTH - 2 * MARGIN, HEIGHT - 2 * MARGIN
+        made = []
+        for step, loss in zip(self.steps, self.losses, strict=True):
+            x = MARGIN + (wide * (step - first) / (last - first) if last > first else wide)
+            y = MARGIN + (tall * (high - loss) / (high - low) if high > low else tall / 2)
+            made.append(f"{x:.1f},{y:.1f}")
+        return " ".join(made)
+
+
+def loss_lines(entries: Sequence[ProgressEntry]) -> tuple[LossLine, ...]:
+    """The losses of a log, in order of domains.
+
+    A report of an earlier step, after going back to a checkpoint, takes the place of those that came behind it.
+    """
+    held: dict[str, list[tuple[int, float]]] = defaultdict(list)
+    for entry in entries:
+        for points in held.values():
+            while points and points[-1][0] >= entry.step:
+                points.pop()
+        for domain, loss in (entry.loss or {}).items():
+            if loss is not None:
+                held[domain].append((entry.step, loss))
+    return tuple(_line(domain, held[domain]) for domain in sorted(held) if held[domain])
+
+
+def _line(domain: str, points: Sequence[tuple[int, float]]) -> LossLine:
+    gap = -(-len(points) // MOST_POINTS)
+    kept = list(points[::-gap][::-1])  # from the end: the newest is always there
+    return LossLine(domain=domain, steps=tuple(step for step, _ in kept), losses=tuple(loss for _, loss in kept))

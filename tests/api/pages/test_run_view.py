@@ -1,0 +1,84 @@
+"""What a run's page shows, made of what the repository gives and of a loaded mixture."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+from api_helpers import MIXTURES
+
+from api.builtin import BuiltinMixtures
+from api.pages.run import run_view
+from api.pages.run_losses import loss_lines
+from api.repository import ProgressEntry, RunRecord
+from api.stores import Stores
+
+AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+@pytest.fixture(scope="module")
+def demo():
+    return BuiltinMixtures([MIXTURES], [], Stores([])).all()["demo"]
+
+
+def report(seq, step, **loss):
+    return ProgressEntry(seq, step, loss or None, None, AT, "trainer")
+
+
+@pytest.fixture
+def run(demo):
+    return RunRecord(
+        number=1, id="0" * 16, name="ablation 7", mixture=f"demo@sha256:{demo.digest}", digest=demo.digest,
+        steps=19_073, last_seq=3,
+        registered=AT, by="trainer", last=report(3, 15_300),
+    )  # fmt: skip
+
+
+def test_what_was_read_is_what_the_schedule_reads_in_the_steps_that_are_done(demo, run):
+    view = run_view(run, demo, by="domain")
+    read = dict(zip(demo.lock.schedule().names, demo.lock.schedule().tokens(15_300).tolist(), strict=True))
+    assert {one.key: one.tokens for one in view.groups} == {name: tokens for name, tokens in read.items() if tokens}
+    assert all(one.tokens == one.planned_tokens_so_far for one in view.groups)
+    assert sum(one.tokens for one in view.groups) == view.standing.tokens
+    assert view.standing.phase == "midtraining"
+
+
+def test_domains_nearest_to_their_caps_come_first(demo, run):
+    view = run_view(run, demo)
+    reached = [one.epochs / one.max_epochs for one in view.capped]
+    assert reached == sorted(reached, reverse=True)
+    assert view.by == "kind"
+    assert all(one.max_epochs is None for one in view.groups)
+
+
+def test_before_the_first_report_nothing_is_read(demo, run):
+    view = run_view(replace(run, last=None), demo)
+    assert (view.step, view.seq, view.reported) == (0, 0, None)
+    assert {one.tokens for one in view.groups} == {0}
+    assert view.table()["tokens"].to_pylist() == [0] * len(view.groups)
+
+
+def test_without_its_mixture_a_run_still_has_its_log(run):
+    view = run_view(run, None, [report(1, 5, web=2.0), report(2, 6, web=1.5), report(3, 15_300)])
+    assert (view.standing, view.groups) == (None, ())
+    assert [one.seq for one in view.log] == [3, 2, 1]
+    assert view.losses[0].losses == (2.0, 1.5)
+    assert view.table().num_rows == 0
+
+
+def test_losses_that_a_return_to_an_earlier_step_took_back_are_left_out():
+    lines = loss_lines([report(1, 10, web=3.0), report(2, 20, web=9.0, code=8.0), report(3, 15, web=2.5)])
+    assert [(one.domain, one.steps, one.losses) for one in lines] == [("web", (10, 15), (3.0, 2.5))]
+
+
+def test_a_domain_without_a_number_has_no_point():
+    lines = loss_lines([report(1, 1, web=None, code=1.0), report(2, 2, web=2.0)])
+    assert [(one.domain, one.steps) for one in lines] == [("code", (1,)), ("web", (2,))]
+
+
+def test_a_long_log_keeps_its_newest_loss_and_fits_the_chart():
+    (line,) = loss_lines([report(i, i, web=float(i)) for i in range(1, 1001)])
+    assert line.last == 1000.0
+    points = [tuple(map(float, point.split(","))) for point in line.points().split()]
+    assert len(points) <= 120
+    assert all(0 <= x <= 160 and 0 <= y <= 36 for x, y in points)
+    assert [x for x, _ in points] == sorted(x for x, _ in points)
