@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from pathlib import PurePath
@@ -23,11 +24,14 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import compile_path
 
+from api.addresses import nearest_address
 from mixture.errors import MixtureError, StoreError
 from mixture.plan import Finding, json_value
 
 MEDIA_TYPE = "application/problem+json"
 CODE_HEADER = "X-Error-Code"
+
+OUTAGE_SECONDS = 60.0
 
 logger = logging.getLogger("mixture.service")
 
@@ -217,6 +221,7 @@ def answer(request: Request, problem: Problem) -> Response:
 
 def install(app: FastAPI) -> None:
     """Make problems of everything that routes raise."""
+    app.state.outages = {}
     app.add_exception_handler(HTTPException, _on_http)
     app.add_exception_handler(RequestValidationError, _on_invalid)
     app.add_exception_handler(MixtureError, _on_mixture)
@@ -230,7 +235,11 @@ async def _on_http(request: Request, error: Exception) -> Response:
     text, headers = detail.get(error.status_code, str(error.detail)), dict(error.headers or {})
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         headers["Allow"] = ", ".join(_methods(request) | set(filter(None, headers.get("Allow", "").split(", "))))
-    return answer(request, Problem(error.status_code, text, headers=headers))
+    hint = None
+    if error.status_code == HTTPStatus.NOT_FOUND:
+        near = nearest_address(request.scope["path"], [*request.app.openapi()["paths"], "/docs", "/openapi.json"])
+        hint = near and f"did you mean '{near}'?"
+    return answer(request, Problem(error.status_code, text, hint=hint, headers=headers))
 
 
 def _methods(request: Request) -> set[str]:
@@ -245,13 +254,32 @@ async def _on_mixture(request: Request, error: Exception) -> Response:
     assert isinstance(error, MixtureError)
     problem = problem_of(error)
     if problem.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        logger.error("%s %s: %s", request.method, request.url.path, error, exc_info=error)
+        _log_outage(request, error)
     return answer(request, problem)
+
+
+def _log_outage(request: Request, error: MixtureError) -> None:
+    """One line in so many seconds for each code: an outage meets every request, and its cause is no fault of ours."""
+    said: dict[str, float] = request.app.state.outages
+    now = time.monotonic()
+    if now >= said.get(error.code, now):
+        said[error.code] = now + OUTAGE_SECONDS
+        logger.error("%s %s: %s: %s", request.method, request.url.path, error.code, error)
 
 
 async def _on_invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    return answer(request, invalid(error.errors()))
+    return answer(request, invalid([_in_words(one, request) for one in error.errors()]))
+
+
+def _in_words(fault: Mapping[str, Any], request: Request) -> Mapping[str, Any]:
+    """A fault that names a regular expression, with the description of the parameter in its place."""
+    if fault["type"] != "string_pattern_mismatch":
+        return fault
+    operation = request.app.openapi()["paths"].get(request.scope["route"].path, {}).get(request.method.lower(), {})
+    names = {one["name"]: one.get("description") for one in operation.get("parameters", ())}
+    words = names.get(fault["loc"][-1]) or "another form is right here"
+    return {**fault, "msg": f"this has not the form that is right here: {words}"}
 
 
 def invalid(errors: Sequence[Mapping[str, Any]]) -> Problem:

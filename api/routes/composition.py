@@ -87,7 +87,8 @@ def planned(
         str | None,
         Query(
             pattern=f"^({AT_PHASES}|[1-9][0-9]{{0,2}}|{MOST_POINTS})$",
-            description="For charts: cut the stretch into so many parts, evenly, or where phases begin (`phases`).",
+            description=f"For charts: cut the stretch into 1 to {MOST_POINTS} parts, evenly, or where phases begin "
+            f"(`{AT_PHASES}`).",
             examples=["200"],
         ),
     ] = None,
