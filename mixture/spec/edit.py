@@ -1,0 +1,76 @@
+"""A spec's text with some values changed: comments, order and spelling of all the rest stay as they are written."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap
+
+from mixture.spec.models import Form
+from mixture.units import format_exact
+
+_NUMBER = re.compile(r"[0-9][0-9_.]*(?:[eE][-+]?[0-9]+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseEdit:
+    """What becomes of a phase; None stays as it is.
+
+    extent:  the form and its value as a spec has it: (Form.UNTIL, "80%"); it takes the place of any other form
+    weights: shares by domain, which sum to 1 and are decimals with an end; they take the place of whatever rule stands
+    """
+
+    extent: tuple[Form, str] | None = None
+    weights: Mapping[str, Fraction] | None = None
+
+
+def edit_spec(text: str, phases: Mapping[int, PhaseEdit], *, budget: str | None = None) -> str:
+    """The text of a spec that `parse_spec` reads, with phases, by their place from 0, and the budget changed.
+
+    What comes out is for `parse_spec` to judge: a value that is none is refused there, at its place.
+    """
+    yaml = _yaml()
+    root = yaml.load(text)
+    if budget is not None:
+        root["budget"] = _scalar(budget)
+    for i, edit in phases.items():
+        phase = root["phases"][i]
+        if edit.extent is not None:
+            form, value = edit.extent
+            for other in Form:
+                if other is not form:
+                    phase.pop(other.value, None)
+            if form.value in phase:
+                phase[form.value] = _scalar(value)
+            else:  # behind the name, where extents stand
+                phase.insert(1, form.value, _scalar(value))
+        if edit.weights is not None:
+            # In percent, a number is a plain word to YAML, and is written as it is here.
+            phase["weights"] = CommentedMap((name, f"{format_exact(x * 100)}%") for name, x in edit.weights.items())
+    written = io.StringIO()
+    yaml.dump(root, written)
+    return written.getvalue()
+
+
+def _yaml() -> YAML:
+    yaml = YAML(typ="rt")
+    yaml.preserve_quotes = True
+    yaml.width = 1 << 20
+    yaml.indent(mapping=2, sequence=4, offset=2)
+    return yaml
+
+
+def _scalar(text: str) -> str | int | float:
+    """A value as it would be read where it is written without quotes: what looks like a number is one.
+
+    Any other text stays plain, or gets quotes where YAML would take it for something else.
+    """
+    if not _NUMBER.fullmatch(text):
+        return text
+    value: object = _yaml().load(text)
+    return value if isinstance(value, int | float) else text
