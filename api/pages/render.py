@@ -86,13 +86,15 @@ def page_answer(request: Request, template: str, *, of: str, lifetime: Lifetime,
     form = asked_page_format(request)
     links = links_of(request)
     fresh = Freshness(tag_of(of, links.here(), links.base, form and form.value), lifetime)
+    # A 304 too: its headers take the place of those that a browser has kept with the page.
+    policy = {"Content-Security-Policy": POLICY} if form is None else {}
     known = not_modified(request, fresh)
     if known is not None:
+        known.headers.update(policy)
         return known
     view = make()
-    headers = fresh.headers(request)
+    headers = fresh.headers(request) | policy
     if form is None:
-        html = render(template, links, view)
-        return Response(html, headers=headers | {"Content-Security-Policy": POLICY}, media_type=HTML)
+        return Response(render(template, links, view), headers=headers, media_type=HTML)
     data = json_bytes(view) if form is Format.JSON else table_bytes(form, view.table())
     return Response(data, headers=headers, media_type=form.value)
