@@ -29,6 +29,8 @@ TAGS = {
     "runs": "Runs and their progress.",
     "service": "For those who run it.",
 }
+READS: list[dict[str, list[str]]] = [{"token": []}]
+"""What an operation that reads, and writes nothing, asks of a caller: no scope of a token."""
 ANYWHERE = (429, 500)
 """Problems of every operation."""
 WITH_ROUTES = (401, 403, 404, 406, 422, 503)
@@ -80,11 +82,11 @@ def _describe(app: FastAPI) -> dict[str, Any]:
     schemas["Problem"] = problem
     is_open = app.state.services.settings.public_reads
     for path, methods in made["paths"].items():
-        for method, operation in methods.items():
+        for operation in methods.values():
             _complete(operation, is_data=path.startswith("/v1/"))
             _say_headers(operation)
-            if is_open and method == "get" and "security" in operation:
-                operation["security"] = [{}, *operation["security"]]  # a token may be sent, and must then be known
+            if is_open and operation.get("security") == READS:
+                operation["security"] = [{}, *READS]  # a token may be sent, and must then be known
     made["components"]["schemas"] = dict(sorted(schemas.items()))
     header = {"description": "The problem's code.", "schema": {"type": "string"}}
     made["components"]["responses"] = {

@@ -21,6 +21,13 @@ class Kept(Generic[K, V]):
         self._making: dict[K, Future[V]] = {}
         self._guard = threading.Lock()
 
+    def peek(self, key: K) -> V | None:
+        """The value if it is kept."""
+        with self._guard:
+            if key in self._held:
+                self._held.move_to_end(key)
+            return self._held.get(key)
+
     def get(self, key: K, make: Callable[[], V]) -> V:
         """The value that is kept, or that `make` gives.
 

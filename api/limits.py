@@ -30,6 +30,8 @@ REPORTS_AT_ONCE = 8
 MOST_WAITING = 2000
 """Requests that wait to write, of each kind. They hold no thread, but their bodies."""
 WRITE_WAIT_SECONDS = 60.0
+MOST_WHAT_IFS_WAITING = 8
+WHAT_IF_WAIT_SECONDS = 10.0
 UNLIMITED = ("/healthz", "/readyz", "/metrics")
 
 
@@ -103,7 +105,10 @@ class WritePlaces:
     """Requests that write, a few at a time. The others wait without a thread, so that reading goes on beside them
     however long a plan takes, and however long the database is written to by another process."""
 
-    def __init__(self, at_once: int, *, most_waiting: int, seconds: float) -> None:
+    def __init__(
+        self, at_once: int, *, most_waiting: int, seconds: float, busy: str = "too many requests wait to write"
+    ) -> None:
+        self._told = busy
         self._limiter = anyio.CapacityLimiter(at_once)
         self._most_waiting = most_waiting
         self._seconds = seconds
@@ -124,7 +129,7 @@ class WritePlaces:
             self._limiter.release()
 
     def _busy(self) -> Problem:
-        return Problem(503, "too many requests wait to write", code="busy", headers={"Retry-After": "5"})
+        return Problem(503, self._told, code="busy", headers={"Retry-After": "5"})
 
 
 def write_places() -> Mapping[TokenScope, WritePlaces]:
@@ -133,6 +138,12 @@ def write_places() -> Mapping[TokenScope, WritePlaces]:
         TokenScope.PUBLISH: WritePlaces(PLANS_AT_ONCE, most_waiting=MOST_WAITING, seconds=WRITE_WAIT_SECONDS),
         TokenScope.RUN: WritePlaces(REPORTS_AT_ONCE, most_waiting=MOST_WAITING, seconds=WRITE_WAIT_SECONDS),
     }
+
+
+def what_if_places() -> WritePlaces:
+    """Places for plans that anybody may ask for: beside those of who publishes, and no more than one at a time."""
+    busy = "too many mixtures are being planned anew"
+    return WritePlaces(1, most_waiting=MOST_WHAT_IFS_WAITING, seconds=WHAT_IF_WAIT_SECONDS, busy=busy)
 
 
 def client_of(scope: Scope) -> str:

@@ -25,21 +25,24 @@ from api.composition import Groups, group
 from api.conditions import Conditions
 from api.kept import Kept
 from api.library import LoadedMixture
-from api.limits import RateLimit, StreamPlaces, write_places
+from api.limits import RateLimit, StreamPlaces, what_if_places, write_places
 from api.log_watch import LogWatch
 from api.metrics import Metrics
 from api.problems import Problem, problem_of
 from api.published import load_kept
 from api.refs import Ref, RefText, parse_ref
-from api.repository import MixtureRecord, Repository, read_digest
+from api.repository import Bundle, MixtureRecord, Repository, read_digest
 from api.settings import Settings
 from api.stores import Stores
+from api.what_if import Changes
+from api.what_if_answer import WhatIfAnswer
 from mixture.catalog import Catalog
 from mixture.errors import MixtureError, nearest
 from mixture.store import Store
 
 KEPT_GROUPS = 128
 KEPT_DIGESTS = 100_000
+KEPT_WHAT_IFS = 64
 KEEP_AGAIN_SECONDS = 30.0
 """Where built-in mixtures could not be written to the repository, reading them tries again after that."""
 
@@ -58,6 +61,8 @@ class Services:
         self.streams = StreamPlaces(settings, self.metrics)
         self.rate = RateLimit(settings.rate_per_second, settings.rate_burst)
         self.write_places = write_places()
+        self.what_if_places = what_if_places()
+        self.what_ifs: Kept[tuple[str, str, str, Changes], WhatIfAnswer] = Kept(KEPT_WHAT_IFS)
         self.stopping = asyncio.Event()
         self.log_watch = LogWatch(self._last_seqs, self.stopping)
         self.stores = Stores(settings.store_dirs)
@@ -164,6 +169,10 @@ class Services:
         if hidden is not None:
             logger.warning("the mixture %r of a folder hides the one that was published as sha256:%s", one.name, hidden)
         self._safe.add(key)
+
+    def bundle(self, one: LoadedMixture) -> Bundle:
+        """The spec, tables, lock and plan of a mixture, as bytes. Errors: those of `Repository.bundle`."""
+        return self.builtin.bundle(one.name, one.digest) or self.repository.bundle(one.digest)
 
     def is_kept(self, one: LoadedMixture) -> bool:
         """Whether a mixture can be had by its digest from now on, whatever becomes of its folder."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict
@@ -14,8 +14,10 @@ from api.library import LoadedMixture
 from api.pages.catalog_made import MoveView
 from api.pages.mixture_chart import Areas, Label, areas
 from api.pages.mixture_columns import first_column, group_columns
-from api.pages.mixture_rows import DomainRow, GroupRow, cell_text, domain_rows, group_rows, titles_of
+from api.pages.mixture_rows import DomainRow, GroupRow, domain_rows, group_rows, titles_of
 from mixture.catalog import Overview
+from mixture.catalog.cells import cell_text
+from mixture.catalog.table import Cell
 from mixture.names import DIGEST_MARK
 
 FIRST_ROWS = 50
@@ -138,7 +140,7 @@ def mixture_view(
     ordered = sorted(rows, key=lambda row: row.domain)
     ordered.sort(key=key, reverse=order.startswith("-"))
     groups = group(mixture.lock, mixture.catalog, (chosen,))
-    labels = [_label(cell_text(value), titles) for (value,) in groups.keys]
+    labels = [_label(cell_text(cast(Cell, value)), titles) for (value,) in groups.keys]
     return MixtureView(
         name=mixture.name,
         ref=f"{mixture.name}{DIGEST_MARK}{mixture.digest}",

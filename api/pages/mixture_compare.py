@@ -14,8 +14,10 @@ from api.library import LoadedMixture
 from api.pages.catalog_facts import pinned
 from api.pages.mixture import rows_shown
 from api.pages.mixture_columns import first_column, group_columns
-from api.pages.mixture_rows import cell_text, titles_of
+from api.pages.mixture_rows import titles_of
+from api.what_if import weights_at
 from mixture.catalog import Overview
+from mixture.catalog.cells import cell_text
 from mixture.plan.distance import half_l1, hellinger
 
 MOST_PAIRS = 60_000
@@ -125,7 +127,7 @@ class _Stretch:
         else:
             found = next(one for one in plan["phases"] if one["phase"] == phase)
             self.tokens = {one["domain"]: one["tokens"] for one in found["domains"]}
-            self.weights = _locked(mixture, found["first_step"])
+            self.weights = weights_at(mixture, found["first_step"])
         self.whole = sum(self.weights.values())
 
     def weight(self, names: Sequence[str]) -> float | None:
@@ -142,13 +144,6 @@ class _Stretch:
         """Those tokens as a multiple of all of theirs."""
         there = sum(self.sizes.get(name, 0) for name in names)
         return sum(self.tokens.get(name, 0) for name in names) / there if there else None
-
-
-def _locked(mixture: LoadedMixture, step: int) -> dict[str, int]:
-    """The weights of a step as the lock has them: the same weights are the same integers in every lock."""
-    data = mixture.lock.data
-    held = next(one for one in reversed(data.segments) if one.first_step <= step)
-    return dict(zip((domain.name for domain in data.domains), held.weights, strict=True))
 
 
 def phases_of(mixture: LoadedMixture) -> tuple[str, ...]:

@@ -98,3 +98,12 @@ def test_the_data_are_those_of_the_page_in_its_order(page, service):
     assert head.startswith('"domain","group_quality","tokens","weight_initial"')
     assert first.startswith('"c26q4","4",676090234529,')
     assert page.request.get(f"{service}{MARIN}.json").json()["steps"] == 390251
+
+
+def test_a_page_that_a_browser_has_already_keeps_its_policy(page, service):
+    first = page.request.get(f"{service}/mixtures/demo")
+    again = page.request.get(f"{service}/mixtures/demo", headers={"If-None-Match": first.headers["etag"]})
+    assert again.status == 304
+    assert again.headers["content-security-policy"] == first.headers["content-security-policy"]
+    data = page.request.get(f"{service}/mixtures/demo.json")
+    assert data.headers["content-security-policy"] != first.headers["content-security-policy"]

@@ -1,0 +1,230 @@
+"""What if: a form of changes to a mixture, and what they would come to. The changes are the query of the address."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+from pydantic import BaseModel, ConfigDict
+
+from api.library import LoadedMixture
+from api.pages.catalog_facts import pinned
+from api.pages.mixture import rows_shown
+from api.pages.mixture_columns import first_column, group_columns
+from api.pages.mixture_rows import domain_rows, group_rows, titles_of
+from api.what_if_answer import WhatIfAnswer, WhatIfDomain
+from mixture.catalog import Overview
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class Field(_Frozen):
+    """An input: its name in the query, what was typed, and what holds without."""
+
+    name: str
+    typed: str
+    now: str | float
+
+
+class FormRow(_Frozen):
+    """Shares of a group, or of a domain, one input a phase."""
+
+    key: str
+    title: str
+    fields: tuple[Field, ...]
+
+
+class Change(_Frozen):
+    """A group or a domain over the run, before and after; shares are of the run's tokens."""
+
+    name: str
+    title: str
+    share_before: float
+    share: float
+    tokens_before: int
+    tokens: int
+    epochs_before: float | None
+    epochs: float | None
+    max_epochs: float | None = None
+    tokens_missing: int = 0
+
+
+class WhatIfView(_Frozen):
+    """The form, and what comes of it.
+
+    by:      the column that rows of the form are of; the domains' own: each row is a domain
+    answer:  None where nothing is asked, or it was refused: `refused` says why, `hint` what would be right
+    new, gone: messages of findings that the changes bring, and of those that they take away
+    """
+
+    name: str
+    ref: str
+    digest: str
+    by: str
+    columns: tuple[str, ...]
+    domain_column: str
+    phases: tuple[str, ...]
+    budget: Field
+    ends: tuple[Field, ...]
+    rows: tuple[FormRow, ...]
+    rows_in_all: int
+    refused: str | None = None
+    hint: str | None = None
+    answer: WhatIfAnswer | None = None
+    tokens_before: int
+    steps_before: int
+    groups: tuple[Change, ...] = ()
+    domains: tuple[Change, ...] = ()
+    shown: int = 0
+    new: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+
+    @property
+    def missing(self) -> list[Change]:
+        """Domains that would be read oftener than they may."""
+        return [row for row in self.domains if row.tokens_missing]
+
+    def table(self) -> pa.Table:
+        """One row a domain, before and after, the largest changes first."""
+        kinds = {"domain": pa.string()} | dict.fromkeys(("tokens_before", "tokens", "tokens_missing"), pa.int64())
+        rows = [{**row.model_dump(), "domain": row.name} for row in self.domains]
+        figures = ("share_before", "share", "epochs_before", "epochs", "max_epochs")
+        return pa.Table.from_pylist(rows, pa.schema(kinds | dict.fromkeys(figures, pa.float64())))
+
+
+def asked_of(
+    query: Iterable[tuple[str, str]], phases: Sequence[str], *, by: str | None, domain_column: str
+) -> dict[str, Any]:
+    """What a query asks for, as the body of POST …/what-if: `budget`, `until:PHASE`, `share:PHASE:NAME`; not if empty."""
+    names = "shares" if by == domain_column else "groups"
+    changed: dict[str, dict[str, Any]] = defaultdict(dict)
+    asked: dict[str, Any] = {}
+    for key, typed in query:
+        value = typed.strip()
+        if not value:
+            continue
+        if key == "budget":
+            asked["budget"] = value
+        for phase in phases:
+            if key == f"until:{phase}":
+                changed[phase]["until"] = value
+            elif key.startswith(f"share:{phase}:"):
+                changed[phase].setdefault(names, {})[key.removeprefix(f"share:{phase}:")] = value
+    if changed:
+        asked["phases"] = dict(changed)
+        asked["by"] = by
+    return asked
+
+
+def chosen_column(mixture: LoadedMixture, by: str | None, overview: Overview | None) -> str:
+    """The column that the form's rows are of."""
+    columns = group_columns(mixture.catalog, mixture.domain_column)
+    return by if by in columns else first_column(mixture.catalog, mixture.domain_column, overview)
+
+
+def what_if_view(
+    mixture: LoadedMixture,
+    query: Mapping[str, str],
+    *,
+    by: str,
+    overview: Overview | None = None,
+    answer: WhatIfAnswer | None = None,
+    refused: str | None = None,
+    hint: str | None = None,
+    whole: bool | None = None,
+) -> WhatIfView:
+    """The view of a mixture with changes. by: `chosen_column`; whole: whether to list all rows and domains."""
+    plan: Any = mixture.plan_json
+    phases = [phase["phase"] for phase in plan["phases"]]
+    titles = titles_of(overview, by)
+    rows, is_domains = domain_rows(mixture, by), by == mixture.domain_column
+    lines: list[tuple[str, tuple[float, ...], int]] = (
+        [(row.domain, row.weights, row.tokens_drawn) for row in rows]
+        if is_domains
+        else [(row.key, row.weights, row.tokens_drawn) for row in group_rows(rows, titles) if row.key is not None]
+    )
+    lines.sort(key=lambda line: (-line[2], line[0]))
+    typed = {key for key, value in query.items() if value.strip()}
+    named = {key for key, *_ in lines if any(f"share:{phase}:{key}" in typed for phase in phases)}
+    first = {key for key, *_ in lines[: rows_shown(len(lines), whole=whole)]}
+    view = WhatIfView(
+        name=mixture.name,
+        ref=pinned(mixture),
+        digest=mixture.digest,
+        by=by,
+        columns=group_columns(mixture.catalog, mixture.domain_column),
+        domain_column=mixture.domain_column,
+        phases=tuple(phases),
+        budget=_field("budget", query, f"{plan['steps']} steps"),
+        ends=tuple(
+            _field(f"until:{one['phase']}", query, f"step {one['first_step'] + one['steps']}") for one in plan["phases"]
+        )[:-1],
+        rows=tuple(
+            FormRow(
+                key=key,
+                title=titles.get(key, ""),
+                fields=tuple(
+                    _field(f"share:{phase}:{key}", query, weight) for phase, weight in zip(phases, weights, strict=True)
+                ),
+            )
+            for key, weights, _ in lines
+            if key in first or key in named
+        ),
+        rows_in_all=len(lines),
+        refused=refused,
+        hint=hint,
+        tokens_before=plan["tokens"],
+        steps_before=plan["steps"],
+    )
+    if answer is None:
+        return view
+    group_of = {row.domain: row.group for row in rows}
+    by_group: dict[str, list[WhatIfDomain]] = defaultdict(list)
+    for one in answer.domains:
+        by_group[group_of[one.domain] or "none"].append(one)
+    domains = [_change(one.domain, "", [one], answer, plan) for one in answer.domains]
+    groups = (
+        [] if is_domains else [_change(key, titles.get(key, ""), held, answer, plan) for key, held in by_group.items()]
+    )
+    old, new = ({one["message"]: None for one in plan["findings"]}, {one.message: None for one in answer.findings})
+    return view.model_copy(
+        update={
+            "answer": answer,
+            "groups": tuple(sorted(groups, key=_moved)),
+            "domains": tuple(sorted(domains, key=_moved)),
+            "shown": rows_shown(len(domains), whole=whole),
+            "new": tuple(message for message in new if message not in old),
+            "gone": tuple(message for message in old if message not in new),
+        }
+    )
+
+
+def _field(name: str, query: Mapping[str, str], now: str | float) -> Field:
+    return Field(name=name, typed=query.get(name, "").strip(), now=now)
+
+
+def _moved(row: Change) -> tuple[float, str]:
+    return -abs(row.share - row.share_before), row.name
+
+
+def _change(
+    name: str, title: str, held: Sequence[WhatIfDomain], answer: WhatIfAnswer, plan: Mapping[str, Any]
+) -> Change:
+    before, after = sum(one.tokens_drawn_before for one in held), sum(one.tokens_drawn for one in held)
+    tokens = sum(one.tokens for one in held)
+    return Change(
+        name=name,
+        title=title,
+        share_before=before / plan["tokens"],
+        share=after / answer.tokens,
+        tokens_before=before,
+        tokens=after,
+        epochs_before=before / tokens if tokens else None,
+        epochs=after / tokens if tokens else None,
+        max_epochs=held[0].max_epochs if len(held) == 1 else None,
+        tokens_missing=sum(one.tokens_missing for one in held),
+    )

@@ -1,0 +1,85 @@
+"""/mixtures/{ref}/what-if: a mixture with the changes that the query says, and the spec that gives them as a file."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from fastapi.concurrency import run_in_threadpool
+from pydantic import ValidationError
+from starlette.responses import Response
+
+from api.caching import Lifetime
+from api.overviews import overview_of
+from api.pages.mixture_what_if import asked_of, chosen_column, what_if_view
+from api.pages.render import asked_page_format, page_answer
+from api.problems import Problem, problem_of
+from api.routes.mixtures import SPEC_MEDIA_TYPE
+from api.routes.what_if import WhatIfAsked, changes_of, planned_anew
+from api.security import Reads
+from api.services import AppServices, AskedMixture, Services
+from api.what_if_answer import WhatIfAnswer
+from mixture.errors import MixtureError
+
+router = APIRouter(tags=["pages"], include_in_schema=False, dependencies=[Reads])
+SHOWN_STATUS = 422
+"""Of what the page itself says is wrong; other problems are the answer."""
+
+
+@router.get("/mixtures/{ref}/what-if")
+async def what_if(asked: AskedMixture, services: AppServices, request: Request) -> Response:
+    """The form, and under it what its changes would come to."""
+    mixture = asked.mixture
+    overview = await run_in_threadpool(overview_of, mixture)
+    query = dict(request.query_params)
+    by = chosen_column(mixture, query.get("by"), overview)
+    answer, refused = None, None
+    try:
+        answer = await _answer(services, asked, request, by)
+    except Problem as problem:
+        if problem.status_code != SHOWN_STATUS or asked_page_format(request) is not None:
+            raise
+        refused = problem
+    return await run_in_threadpool(
+        page_answer,
+        request,
+        "mixture_what_if.html",
+        of=f"{mixture.digest} {mixture.spec_text} {overview}",
+        lifetime=Lifetime.SHORT,
+        make=lambda: what_if_view(
+            mixture,
+            query,
+            by=by,
+            overview=overview,
+            answer=answer,
+            refused=None if refused is None else str(refused.detail),
+            hint=None if refused is None else refused.hint,
+            whole=True if query.get("rows") == "all" else None,
+        ),
+    )
+
+
+@router.get("/mixtures/{ref}/what-if.yaml")
+async def changed_spec(asked: AskedMixture, services: AppServices, request: Request) -> Response:
+    """The changed spec, to be saved."""
+    overview = await run_in_threadpool(overview_of, asked.mixture)
+    by = chosen_column(asked.mixture, request.query_params.get("by"), overview)
+    answer = await _answer(services, asked, request, by)
+    text = asked.mixture.spec_text if answer is None else answer.spec
+    headers = {"Content-Disposition": 'attachment; filename="mixture.yaml"', "Cache-Control": "no-cache"}
+    return Response(text.encode(), media_type=SPEC_MEDIA_TYPE, headers=headers)
+
+
+async def _answer(services: Services, asked: AskedMixture, request: Request, by: str) -> WhatIfAnswer | None:
+    """What the query's changes come to; None where it has none. Raises Problem."""
+    mixture = asked.mixture
+    phases = [phase.name for phase in mixture.lock.phases]
+    body = asked_of(request.query_params.multi_items(), phases, by=by, domain_column=mixture.domain_column)
+    if not body:
+        return None
+    try:
+        return await planned_anew(services, mixture, changes_of(WhatIfAsked(**body)))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        detail = f"{'/'.join(map(str, first['loc']))}: {first['msg']}"
+        raise Problem(SHOWN_STATUS, detail, code="invalid-request") from error
+    except MixtureError as error:
+        raise problem_of(error) from error

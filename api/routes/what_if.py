@@ -1,0 +1,163 @@
+"""POST /v1/mixtures/{ref}/what-if: a mixture with other shares, budget or boundaries, planned and not kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from fractions import Fraction
+from typing import Annotated, Any, Self
+
+from fastapi import APIRouter, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.routing import APIRoute
+from pydantic import Field, StrictFloat, StrictInt, model_validator
+from starlette.responses import Response
+from starlette.types import Message
+
+from api import problems
+from api.bodies import RequestBody, VisibleText
+from api.formats import JsonOnly
+from api.library import LoadedMixture
+from api.problems import Problem
+from api.security import Reads
+from api.services import AppServices, AskedMixture, Services
+from api.what_if import Changes, PhaseChange, what_if
+from api.what_if_answer import WhatIfAnswer, what_if_answer
+from mixture.errors import UnitError
+from mixture.spec import Form
+from mixture.units import Unit, parse_quantity
+
+MOST_BODY = 2**20
+"""Bytes of a body: anybody may send one."""
+MOST_SHARES = 10_000
+
+Share = (
+    Annotated[VisibleText, Field(max_length=80)]
+    | Annotated[StrictFloat, Field(ge=0)]
+    | Annotated[StrictInt, Field(ge=0, le=1)]
+)
+Quantity = Annotated[VisibleText, Field(max_length=80)]
+
+
+class SmallBody(APIRoute):
+    """A route whose bodies are small, whatever others may send."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """The handler of a request. Raises Problem 413 as soon as a body is too large."""
+        handle = super().get_route_handler()
+
+        async def bounded(request: Request) -> Response:
+            taken = 0
+
+            async def receive() -> Message:
+                nonlocal taken
+                message = await request.receive()
+                taken += len(message.get("body", b""))
+                if taken > MOST_BODY:
+                    raise Problem(
+                        413, f"a body has at most {MOST_BODY:,} bytes here", facts={"max_body_bytes": MOST_BODY}
+                    )
+                return message
+
+            return await handle(Request(request.scope, receive))
+
+        return bounded
+
+
+router = APIRouter(prefix="/v1/mixtures", tags=["mixtures"], dependencies=[Reads, JsonOnly], route_class=SmallBody)
+
+
+class ChangedPhase(RequestBody):
+    """What is changed in a phase: shares, and with one of `until`, `share`, `tokens`, `steps` how long it is."""
+
+    shares: dict[str, Share] = Field(
+        default_factory=dict,
+        max_length=MOST_SHARES,
+        examples=[{"books": "10%"}],
+        description="Token shares of the phase, by domain, as a spec has them: 10%, 0.1.",
+    )
+    groups: dict[str, Share] = Field(
+        default_factory=dict,
+        max_length=MOST_SHARES,
+        examples=[{"web": 0.5}],
+        description="Shares of all domains together that have a value in the column `by`.",
+    )
+    until: Quantity | None = Field(None, examples=["80%"])
+    share: Quantity | None = Field(None, examples=[None])
+    tokens: Quantity | None = Field(None, examples=[None])
+    steps: Quantity | None = Field(None, examples=[None])
+
+    @model_validator(mode="after")
+    def _one_extent(self) -> Self:
+        if sum(getattr(self, form.value) is not None for form in Form) > 1:
+            raise ValueError("one of until, share, tokens and steps is right here")
+        return self
+
+
+class WhatIfAsked(RequestBody):
+    """Changes to a mixture. What is not named stays as it is."""
+
+    phases: dict[str, ChangedPhase] = Field(
+        default_factory=dict,
+        max_length=1000,
+        examples=[{"pretraining": {"groups": {"web": "50%"}, "until": "90%"}}],
+        description="By the name of the phase.",
+    )
+    budget: Quantity | None = Field(None, examples=["30B tokens"])
+    by: str | None = Field(None, max_length=1000, examples=["kind"], description="The column that groups are of.")
+
+
+@router.post("/{ref}/what-if", responses=problems.documented(404, 413, 503))
+async def plan_anew(
+    asked: AskedMixture, changed: WhatIfAsked, services: AppServices, response: Response
+) -> WhatIfAnswer:
+    """Plan a mixture with changes: epochs, shortfalls, findings, and the spec that gives them. Nothing is kept.
+
+    Shares that are named are as asked; the other domains of the phase keep their proportions and share the rest, which
+    `said` says. The spec is that of the mixture, with its comments, and can be saved, planned, published.
+    """
+    response.headers["Cache-Control"] = "no-store"
+    return await planned_anew(services, asked.mixture, changes_of(changed))
+
+
+async def planned_anew(services: Services, mixture: LoadedMixture, changes: Changes) -> WhatIfAnswer:
+    """The answer, made in its turn or taken from those that were made last.
+
+    Raises as `what_if` does, and Problem 503 `busy`.
+    """
+    key = (mixture.name, mixture.digest, mixture.spec_text, changes)
+    kept = services.what_ifs.peek(key)
+    if kept is not None:
+        return kept
+
+    def make() -> WhatIfAnswer:
+        return what_if_answer(mixture, what_if(mixture, services.bundle(mixture), changes))
+
+    async with services.what_if_places.place():
+        return await run_in_threadpool(services.what_ifs.get, key, make)
+
+
+def changes_of(asked: WhatIfAsked) -> Changes:
+    """The changes that a body asks for, without those that change nothing. Raises Problem 422 for what is no share."""
+    phases = ((name, _phase(one)) for name, one in sorted(asked.phases.items()))
+    return Changes(
+        phases=tuple((name, change) for name, change in phases if change != PhaseChange()),
+        budget=asked.budget or None,
+        by=asked.by,
+    )
+
+
+def _phase(one: ChangedPhase) -> PhaseChange:
+    extents = [(form, value) for form in Form if (value := getattr(one, form.value))]
+    return PhaseChange(_shares(one.shares), _shares(one.groups), extents[0] if extents else None)
+
+
+def _shares(asked: dict[str, Share]) -> tuple[tuple[str, Fraction], ...]:
+    """Exact shares: a number of JSON is its shortest decimal."""
+    return tuple((name, _share(name, str(share))) for name, share in sorted(asked.items()))
+
+
+def _share(name: str, text: str) -> Fraction:
+    try:
+        return parse_quantity(text, units=(Unit.PERCENT,), bare=Unit.PERCENT).value
+    except UnitError as error:
+        raise Problem(422, f"{name!r}: {error.message}", code=error.code, hint=error.hint) from error

@@ -1,0 +1,61 @@
+"""What if, on a page: a form whose changes are the address, planned by the service, saved as a spec."""
+
+from playwright.sync_api import expect
+
+PAGE = "/mixtures/demo/what-if"
+
+
+def test_what_is_typed_is_planned_at_once_and_the_address_keeps_it(page, service, look):
+    page.goto(f"{service}/mixtures/demo")
+    page.get_by_role("link", name="what if").click()
+    expect(page.locator("#result")).to_contain_text("Nothing is changed yet.")
+    page.get_by_label("reference in pretraining").fill("90%")
+    expect(page.locator("#result .lead")).to_contain_text("It could not be locked as it is.")
+    expect(page.locator("#result")).to_contain_text("math would be read")
+    expect(page.locator("#result .said")).to_contain_text("weighed domains were 85.6727% together and are 10%")
+    expect(page.locator("#result .findings-changed")).to_contain_text("over-epochs")
+    expect(page).to_have_url(f"{service}{PAGE}?by=kind&share%3Apretraining%3Areference=90%25")
+    look("mixture-what-if")
+    page.reload()
+    expect(page.get_by_label("reference in pretraining")).to_have_value("90%")
+    expect(page.locator("#result .lead")).to_contain_text("It could not be locked as it is.")
+
+
+def test_the_changed_spec_is_saved_as_a_file(page, service):
+    page.goto(f"{service}{PAGE}?budget=1000+steps")
+    with page.expect_download() as saving:
+        page.get_by_role("button", name="Save as YAML").click()
+    assert saving.value.suggested_filename == "mixture.yaml"
+    text = saving.value.path().read_text()
+    assert "\nbudget: 1000 steps\n" in text
+    assert page.locator("#result .yaml code").text_content() == text
+
+
+def test_without_scripts_the_form_asks_for_the_same_page(browser, service):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{service}{PAGE}?by=kind")
+    page.get_by_label("web in pretraining").fill("30%")
+    page.get_by_label("pretraining until").fill("step 9000")
+    page.get_by_role("button", name="Plan").click()
+    expect(page.locator("#result .said li").first).to_contain_text("were 40% together and are 70%")
+    expect(page.get_by_label("pretraining until")).to_have_value("step 9000")
+    expect(page.get_by_role("region", name="By kind").locator("tbody tr").first).to_contain_text("web")
+    context.close()
+
+
+def test_what_is_refused_is_said_beside_the_form_and_data_are_refused_as_such(page, service):
+    asked = "?by=kind&share:pretraining:web=160%25"
+    page.goto(f"{service}{PAGE}{asked}")
+    expect(page.get_by_role("alert")).to_contain_text("sum to 160%")
+    expect(page.get_by_label("web in pretraining")).to_have_value("160%")
+    answer = page.request.get(f"{service}{PAGE}.csv{asked}")
+    assert (answer.status, answer.json()["code"]) == (422, "weights-sum")
+
+
+def test_the_data_are_the_domains_before_and_after(page, service):
+    answer = page.request.get(f"{service}{PAGE}.csv?by=domain&share:pretraining:math=50%25")
+    lines = answer.text().splitlines()
+    assert lines[0].startswith('"domain","tokens_before","tokens","tokens_missing","share_before"')
+    assert lines[1].startswith('"math",')
+    assert len(lines) == 11

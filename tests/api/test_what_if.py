@@ -1,0 +1,204 @@
+"""What if: a mixture is planned with changes, over its own tables, for anybody, and nothing is kept."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from api_helpers import MIXTURES, ask, client_of
+
+from api.limits import what_if_places
+from api.problems import Problem
+from api.repository import Scope
+from mixture.plan import make_plan, plan_json
+from mixture.spec import load_spec
+
+DEMO = "/v1/mixtures/demo/what-if"
+
+
+@pytest.fixture(scope="module")
+def post(client):
+    """post(body, status=200, code=None, ref="demo"): the answer."""
+
+    def of(body, *, status=200, code=None, ref="demo"):
+        answer = client.post(f"/v1/mixtures/{ref}/what-if", json=body)
+        assert (answer.status_code, answer.json().get("code")) == (status, code)
+        return answer.json()
+
+    return of
+
+
+def weights_of(answer, phase):
+    return {one["domain"]: one["weights"][phase] for one in answer["domains"]}
+
+
+def test_without_a_change_the_plan_is_that_of_the_mixture(post, client):
+    answer, plan = post({}), client.get("/v1/mixtures/demo/plan").json()
+    assert answer["spec"] == (MIXTURES / "demo/mixture.yaml").read_text()
+    assert [one["tokens_drawn"] for one in answer["domains"]] == [one["tokens_drawn"] for one in plan["domains"]]
+    assert answer["findings"] == plan["findings"]
+    assert answer["said"] == []
+
+
+def test_a_share_is_as_asked_and_the_others_keep_their_proportions_which_is_said(post):
+    before, answer = weights_of(post({}), 0), post({"phases": {"pretraining": {"shares": {"math": "13%"}}}})
+    after = weights_of(answer, 0)
+    assert after["math"] == 0.13
+    for name in ("web-mid", "papers", "code-other"):
+        assert after[name] / before[name] == pytest.approx(0.87 / 0.97)
+    others, replayed = answer["said"]
+    assert others.startswith("phase 'pretraining': the other 8 weighed domains were 97% together and are 87%: ")
+    assert others.endswith("each is multiplied by 0.896907")
+    assert replayed == "phase 'midtraining' replays 'pretraining', and changes with it"
+
+
+def test_a_group_has_its_share_together_and_one_without_weight_is_weighed_by_tokens(post):
+    answer = post({"by": "quality", "phases": {"pretraining": {"groups": {"1": 0.25, "3": "40%"}}}})
+    weights = weights_of(answer, 0)
+    assert weights["web-low"] == 0.25
+    assert sum(weights[name] for name in ("web-mid", "forums", "code-other")) == pytest.approx(0.35)
+    assert "phase 'pretraining': '1' had no weight: its 1 domains are weighed by their tokens" in answer["said"]
+    assert not any(one["code"] == "domain-unused" for one in answer["findings"])
+
+
+def test_too_much_of_a_domain_is_a_shortfall_and_a_finding(post):
+    answer = post({"phases": {"midtraining": {"shares": {"math": "90%"}}}})
+    math = next(one for one in answer["domains"] if one["domain"] == "math")
+    assert math["epochs"] > math["max_epochs"] == 6
+    assert math["tokens_missing"] == math["tokens_drawn"] - 6 * math["tokens"]
+    assert answer["lockable"] is False
+    assert answer["findings"][0]["code"] == "over-epochs"
+
+
+def test_budget_and_boundaries_move(post):
+    answer = post({"budget": "1000 steps", "phases": {"pretraining": {"until": "step 900"}}})
+    assert [(one["first_step"], one["steps"]) for one in answer["phases"]] == [(0, 900), (900, 100)]
+    assert answer["steps"] == 1000
+
+
+@pytest.mark.parametrize(
+    ("name", "body"),
+    [
+        ("demo", {"by": "kind", "phases": {"pretraining": {"groups": {"web": 0.1}}}, "budget": "1B tokens"}),
+        ("marin-535b-a23b", {"by": "cluster", "phases": {"main": {"groups": {"c14": "20%"}, "until": "90%"}}}),
+        ("olmo-3-7b", {"phases": {"midtraining": {"shares": {"mid-cranemath": "12.5%"}}}}),
+    ],
+)
+def test_the_spec_that_is_given_saved_beside_the_tables_has_the_same_plan(post, tmp_path: Path, name, body):
+    answer = post(body, ref=name)
+    for table in MIXTURES.joinpath(name).glob("*.csv"):
+        (tmp_path / table.name).write_bytes(table.read_bytes())
+    (tmp_path / "mixture.yaml").write_text(answer["spec"], encoding="utf-8")
+    plan = plan_json(make_plan(load_spec(tmp_path / "mixture.yaml")))
+    drawn = {one["domain"]: one["tokens_drawn"] for one in plan["domains"]}
+    assert {one["domain"]: one["tokens_drawn"] for one in answer["domains"]} == drawn
+    assert [one["message"] for one in answer["findings"]] == [one["message"] for one in plan["findings"]]
+    for phase in plan["phases"]:
+        assert sum(Fraction(one["weight"]["ratio"]) for one in phase["domains"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ({"phases": {"pre": {"until": "90%"}}}, "unknown-phase"),
+        ({"phases": {"pretraining": {"shares": {"maths": "1%"}}}}, "unknown-domain"),
+        ({"phases": {"pretraining": {"groups": {"web": "1%"}}}}, "unknown-column"),
+        ({"by": "kind", "phases": {"pretraining": {"groups": {"wep": "1%"}}}}, "unknown-group"),
+        (
+            {"by": "kind", "phases": {"pretraining": {"groups": {"web": "1%"}, "shares": {"forums": 0}}}},
+            "shares-overlap",
+        ),
+        ({"phases": {"pretraining": {"shares": {"math": "60%", "papers": 0.5}}}}, "weights-sum"),
+        ({"phases": {"pretraining": {"shares": {"math": "much"}}}}, "not-a-number"),
+        ({"phases": {"pretraining": {"shares": {"math": "2T tokens"}}}}, "wrong-unit"),
+        ({"phases": {"pretraining": {"until": "step 5", "steps": "5"}}}, "invalid-request"),
+        ({"phases": {"pretraining": {"until": "500%"}}}, "out-of-range"),
+        ({"budget": "{steps: 1}"}, "not-a-number"),
+        ({"budget": "5\n"}, "invalid-request"),
+        ({"seed": 5}, "invalid-request"),
+    ],
+)
+def test_what_can_not_be_planned_is_refused_with_the_reason(post, body, code):
+    post(body, status=422, code=code)
+
+
+def test_a_published_mixture_is_changed_over_its_own_tables_and_nothing_is_kept(make_app):
+    app = make_app(mixtures_dirs=())
+    secret = app.state.services.repository.add_token("ann", [Scope.PUBLISH])[1]
+    spec = (
+        "mixture: small\ncatalog: cells.csv\nsequence_length: 64\nbatch: 8 sequences\nbudget: 100 steps\nphases:\n"
+        "  - {phase: one, share: 50%, weights: {table: shares.csv, column: x}}\n  - {phase: two, weights: uniform}\n"
+    )
+    tables = {"cells.csv": "domain,tokens\na,200000\nb,90000\n", "shares.csv": "domain,x\na,0.25\nb,0.75\n"}
+    body = json.dumps({"spec": spec, "tables": tables})
+    headers = {"Authorization": f"Bearer {secret}", "Content-Type": "application/json"}
+    first = ask(app, "PUT", "/v1/mixtures/small", content=body, headers=headers).raise_for_status().json()
+    answer = ask(app, "POST", "/v1/mixtures/small/what-if", json={"phases": {"two": {"shares": {"a": "80%"}}}})
+    answer.raise_for_status()
+    assert weights_of(answer.json(), 0) == {"a": 0.25, "b": 0.75}
+    assert weights_of(answer.json(), 1) == {"a": 0.8, "b": 0.2}
+    assert answer.headers["cache-control"] == "no-store"
+    assert ask(app, "GET", "/v1/mixtures/small").json()["digest"] == first["digest"]
+    assert [one["name"] for one in ask(app, "GET", "/v1/mixtures").json()["items"]] == ["small"]
+
+
+def test_where_reading_takes_a_token_so_does_asking_what_if(make_app):
+    assert ask(make_app(public_reads=False), "POST", DEMO, json={}).status_code == 401
+
+
+def test_a_body_of_more_than_a_mebibyte_is_refused_declared_or_not(client):
+    data = json.dumps({"budget": "1", "by": " " * 2**20}).encode()
+    headers = {"Content-Type": "application/json"}
+    assert client.post(DEMO, content=data, headers=headers).status_code == 413
+    assert client.post(DEMO, content=iter([data[: 2**19], data[2**19 :]]), headers=headers).status_code == 413
+
+
+def test_a_mixture_that_is_too_large_is_refused_before_it_is_planned(make_app, monkeypatch):
+    monkeypatch.setattr("api.what_if.MOST_WEIGHTS", 19)
+    answer = ask(make_app(), "POST", DEMO, json={})
+    assert (answer.status_code, answer.json()["code"]) == (422, "too-many-weights")
+
+
+def test_one_is_planned_at_a_time_and_who_would_wait_behind_too_many_is_told_so():
+    async def refusals() -> list[Problem]:
+        places, refused = what_if_places(), []
+
+        async def one() -> None:
+            try:
+                async with places.place():
+                    await asyncio.sleep(0)
+            except Problem as problem:
+                refused.append(problem)
+
+        async with places.place():
+            waiting = [asyncio.create_task(one()) for _ in range(20)]
+            while len(refused) < 12:
+                await asyncio.sleep(0)
+        await asyncio.gather(*waiting)
+        return refused
+
+    refused = asyncio.run(refusals())
+    assert [(one.status_code, one.code) for one in refused] == [(503, "busy")] * 12
+
+
+def test_while_many_ask_what_if_reading_goes_on(make_app):
+    app = make_app()
+    with client_of(app) as client:
+        bodies = [{"budget": f"{steps} steps"} for steps in range(20_000, 20_030)]
+        statuses: list[int] = []
+        threads = [
+            threading.Thread(target=lambda body=body: statuses.append(client.post(DEMO, json=body).status_code))
+            for body in bodies
+        ]
+        for thread in threads:
+            thread.start()
+        for _ in range(10):
+            assert client.get("/v1/mixtures/demo").status_code == 200
+        for thread in threads:
+            thread.join()
+    assert set(statuses) <= {200, 503}
+    assert statuses.count(200) >= 1
