@@ -7,11 +7,9 @@ from functools import cached_property
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from api.catalog_map import Axes, CatalogMap, Sums, catalog_map, sums
+from api.catalog_map import TITLE_COLUMN, Axes, CatalogMap, Sums, catalog_map, sums
 from api.planned import PlannedDomains
 from mixture.catalog import Catalog, Overview
-
-TITLE_COLUMN = "title"
 
 
 class Figures(BaseModel):

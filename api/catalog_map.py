@@ -11,10 +11,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 
+import pyarrow as pa
+
 from api.queries import wrong_query
-from mixture.catalog import Catalog, Overview
+from mixture.catalog import CATALOG_COLUMNS, Catalog, Overview
 from mixture.errors import nearest
 
+TITLE_COLUMN = "title"
 USUAL = ("cluster", "quality")
 MOST_ROWS = 400
 MOST_COLUMNS = 40
@@ -82,6 +85,16 @@ def axes_of(
     usual = USUAL if overview is None else (overview.rows, overview.columns)
     found = (rows or usual[0], columns or usual[1])
     return Axes(*found) if set(found) <= set(names) and found[0] != found[1] else None
+
+
+def kind_columns(catalog: Catalog) -> tuple[str, ...]:
+    """The columns that say of which kind a domain is: text or integers, and none that the catalog itself reads."""
+    return tuple(
+        column.name
+        for column in catalog.table.schema
+        if (pa.types.is_string(column.type) or pa.types.is_integer(column.type))
+        and column.name not in (*CATALOG_COLUMNS, TITLE_COLUMN)
+    )
 
 
 def catalog_map(catalog: Catalog, axes: Axes) -> CatalogMap | None:

@@ -32,9 +32,9 @@ def sums_by(catalog: Catalog, columns: Sequence[str], rows: Sequence[int]) -> pa
         made
         | {
             "domains": pa.array([len(group) for group in held], pa.int64()),
-            "tokens": _integers(tokens),
+            "tokens": integers(tokens),
             "share": pa.array([one / whole if whole else None for one in tokens], pa.float64()),
-            "documents": _integers(documents),
+            "documents": integers(documents),
             "tokens_per_document": pa.array(
                 [one / many if many else None for one, many in zip(tokens, documents, strict=True)], pa.float64()
             ),
@@ -48,6 +48,7 @@ def _total(counts: Sequence[int | None]) -> int | None:
     return sum(said) if said else None
 
 
-def _integers(values: Sequence[int | None]) -> pa.Array:
+def integers(values: Sequence[int | None]) -> pa.Array:
+    """Counts of any size: int64, or decimal128 where one of them is above 2^63 - 1."""
     large = any(value is not None and value > _LARGEST_INT64 for value in values)
     return pa.array(values, pa.decimal128(38, 0) if large else pa.int64())

@@ -8,6 +8,7 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict, Field
 
 from api.catalog_figures import CatalogFigures, CellFigures, Figures
+from api.catalog_map import TITLE_COLUMN, kind_columns
 from api.document_facts import DocumentFacts
 
 
@@ -24,7 +25,7 @@ class PhaseFigures(BaseModel):
 
 
 class DomainShown(BaseModel):
-    """A domain, or a cell of several: `attributes` are the catalog's columns where it is one domain.
+    """A domain, or a cell of several: `attributes` say of which kind it is, where it is one domain.
 
     axes:        the catalog's columns whose values are the rows and columns of the map
     row, column: its place there, null where there is none; title and terms are those of its row
@@ -52,14 +53,14 @@ def domain_shown(figures: CatalogFigures, key: str, store: DocumentFacts | None)
         return None
     own, place = named
     index = figures.catalog.index(own.domains[0])
-    names = figures.catalog.table.column_names if len(own.domains) == 1 else []
+    names = kind_columns(figures.catalog) if len(own.domains) == 1 else ()
     title, terms = (None, ()) if place is None else (figures.title(place[0]), figures.terms(place[0]))
     return DomainShown(
         key=own.key if isinstance(own, CellFigures) else key,
         axes=None if figures.map is None else (figures.map.axes.rows, figures.map.axes.columns),
         row=None if place is None else place[0],
         column=None if place is None else place[1],
-        title=title or figures.attribute(index, "title"),
+        title=title or figures.attribute(index, TITLE_COLUMN),
         terms=terms,
         figures=own,
         phases=tuple(_phase(figures, own, phase) for phase in (*figures.planned.phases, None)),

@@ -8,15 +8,16 @@ from dataclasses import dataclass
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict
 
-from api.catalog_figures import TITLE_COLUMN, CatalogFigures, CellFigures, Figures
-from api.catalog_map import axes_of
+from api.catalog_figures import CatalogFigures, CellFigures, Figures
+from api.catalog_map import TITLE_COLUMN, axes_of, kind_columns
+from api.catalog_sums import integers
 from api.pages.catalog_colours import level_of
 from api.pages.catalog_made import MadeView
 from api.pages.catalog_order import NAME, Measure, figure_of, sorted_rows
 from api.pages.catalog_panel import PanelView
 from api.pages.catalog_search import Hit, found
 from api.planned import PlannedDomains
-from mixture.catalog import CATALOG_COLUMNS, Catalog, Overview
+from mixture.catalog import Catalog, Overview
 from mixture.store import Store
 
 MOST_LINES = 500
@@ -104,7 +105,8 @@ class CatalogView(_Frozen):
             columns["domains"] = pa.array([" ".join(one.domains) for _, one in shown], pa.string())
         columns["row_title"] = pa.array([row.title for row, _ in shown], pa.string())
         for name, kind in _TABLE.items():
-            columns[name] = pa.array([getattr(one, name) for _, one in shown], kind)
+            values = [getattr(one, name) for _, one in shown]
+            columns[name] = integers(values) if pa.types.is_integer(kind) else pa.array(values, kind)
         return pa.table(columns)
 
 
@@ -184,7 +186,7 @@ def catalog_view(
         catalog=facts.catalog.digest,
         tokenizer=facts.tokenizer,
         axes=None if shown_map is None else (shown_map.axes.rows, shown_map.axes.columns),
-        attributes=tuple(_attributes(facts.catalog.table.schema)),
+        attributes=kind_columns(facts.catalog),
         measure=asked.measure,
         stretch=asked.phase,
         phases=facts.planned.phases,
@@ -225,14 +227,6 @@ def figures_of(facts: CatalogFacts, asked: CatalogAsked) -> CatalogFigures:
     """The figures of a page, by its axes and for its stretch. Raises Problem 422 `unknown-column`."""
     axes = axes_of(facts.catalog, facts.overview, rows=asked.rows, columns=asked.columns)
     return CatalogFigures(facts.catalog, facts.overview, facts.planned, axes=axes, phase=asked.phase)
-
-
-def _attributes(schema: pa.Schema) -> Iterator[str]:
-    """The columns that can be rows or columns of a map: what says of which kind a domain is."""
-    for column in schema:
-        is_kind = pa.types.is_string(column.type) or pa.types.is_integer(column.type)
-        if is_kind and column.name not in (*CATALOG_COLUMNS, TITLE_COLUMN):
-            yield column.name
 
 
 def _row(figures: CatalogFigures, value: str) -> RowView:

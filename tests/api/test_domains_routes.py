@@ -151,3 +151,31 @@ def test_an_answer_that_the_client_has_is_not_sent_again(app):
     tag = get(app, f"{HERE}/examples").headers["etag"]
     again = ask(app, "GET", f"{HERE}/examples", headers={"If-None-Match": tag})
     assert again.status_code == 304
+
+
+def test_the_plan_of_another_mixture_over_the_same_domains_is_shown_on_the_page(app):
+    here = "/catalogs/marin-535b-a23b.json?mixture=marin-announced-80-20&phase=midtraining"
+    shown = get(app, here).raise_for_status().json()
+    assert (shown["overlay"], shown["stretch"]) == ("marin-announced-80-20", "midtraining")
+    plan = get(app, "/v1/mixtures/marin-announced-80-20/plan").json()["phases"][1]
+    cells = {cell["key"]: cell for row in shown["rows"] for cell in row["cells"]}
+    for one in plan["domains"]:
+        assert cells[one["domain"]]["planned_tokens"] == one["tokens"]
+        assert cells[one["domain"]]["weight"] == float(one["weight"]["decimal"])
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "code"),
+    [
+        ("mixture=demo", 422, "other-catalog"),
+        ("phase=warmup", 422, "unknown-phase"),
+        ("measure=size", 422, "invalid-request"),
+        ("sort=-size", 422, "unknown-sort"),
+        ("columns=qality", 422, "unknown-column"),
+        ("cell=c99q9", 404, "unknown-domain"),
+        ("part=panel", 422, "invalid-request"),
+    ],
+)
+def test_a_page_that_can_not_be_is_refused(app, query, status, code):
+    answer = get(app, f"/catalogs/marin-535b-a23b?{query}")
+    assert (answer.status_code, answer.json()["code"]) == (status, code)

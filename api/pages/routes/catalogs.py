@@ -8,6 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
+from api.caching import Lifetime
 from api.examples import ExampleKind
 from api.library import LoadedMixture
 from api.pages.catalog import CatalogAsked, CatalogView, catalog_view
@@ -91,7 +92,7 @@ def catalog(
         request,
         "catalog_panel.html" if is_panel else "catalog.html",
         of=str((facts.digest, facts.made.model_dump_json(), overlay.digest, facts.overlays, texts)),
-        lifetime=asked.lifetime,
+        lifetime=Lifetime.SHORT,  # pinned or not: versions, and what the store holds, are on it too
         make=alone if is_panel else page,
     )
 

@@ -125,6 +125,13 @@ def test_a_column_that_is_not_there_is_refused_and_equal_ones_make_a_list(small)
     assert [row.value for row in listed.rows] == ["a10", "a9", "b10", "c9"]
 
 
+def test_counts_of_any_size_are_in_the_table(tmp_path):
+    cells = "".join(f"{name},x,1,{2**62}\n" for name in ("a9", "b10", "c9"))
+    write_mixture(tmp_path / "huge", SPEC, cells=f"domain,cluster,quality,tokens\n{cells}")
+    table = view(load(tmp_path / "huge")).table()
+    assert [int(count) for count in table["tokens"].to_pylist()] == [3 * 2**62]
+
+
 def test_a_search_is_for_all_words_in_titles_and_domains():
     marin = load(MIXTURES / "marin-535b-a23b")
     assert [row.value for row in view(marin, q="FOOD recipes").rows] == ["c11"]
