@@ -34,8 +34,13 @@ def process(command: list[str], cwd: Path, **environment: str) -> Iterator[subpr
         yield started
     finally:
         if started.poll() is None:
+            # Not killed at once: its own processes would be left behind, and hold what it writes to open.
+            started.terminate()
+        try:
+            started.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
             started.kill()
-        started.communicate()
+            raise
 
 
 @contextmanager
@@ -67,7 +72,7 @@ def test_several_processes_share_the_port_the_database_and_the_figures(tmp_path:
         told = []
         for _ in range(8):
             # A connection each: which process takes it is the system's choice.
-            assert httpx2.get(f"{url}/readyz", timeout=60).json() == {"status": "ready", "mixtures": 0}
+            assert httpx2.get(f"{url}/readyz", timeout=60).json()["mixtures"] == 0
             text = httpx2.get(f"{url}/metrics", timeout=60).text
             told.append(re.search(r'http_requests_total\{handler="/readyz".*\} (\S+)', text)[1])
         assert told == [f"{n}.0" for n in range(1, 9)]
