@@ -27,17 +27,18 @@ from mixture.spec import (
     Form,
     Groups,
     Phase,
+    PhaseEdit,
     ReplayGroup,
     Spec,
     TableColumn,
     Weights,
     WhereGroup,
+    edit_spec,
     parse_spec,
 )
-from mixture.spec.edit import PhaseEdit, edit_spec
 
 MOST_WEIGHTS = 20_000
-"""Phases times domains: half a second of planning. Anybody may ask; who publishes may have ten times as many."""
+"""Phases times domains: some 4 seconds, most of them for reading the spec that lists them. Anybody may ask."""
 MOST_SPEC = 256 * 2**10
 """Characters of the spec, which is read twice: before and after the change."""
 

@@ -59,7 +59,7 @@ class MixtureView(BaseModel):
 
     by:       the column whose values are the groups; columns: those that it could be
     sort:     the column that domains are in order of, `-` before it: the largest first
-    shown:    how many domains the page lists; data have all
+    shown, groups_shown: how many domains and groups the page lists; data have all domains
     others:   mixtures to compare with
     moves:    what the name points to and pointed to, the newest first; empty where there is no history
     """
@@ -84,6 +84,7 @@ class MixtureView(BaseModel):
     domain_column: str
     sort: str
     shown: int
+    groups_shown: int
     areas: Areas
     groups: tuple[GroupRow, ...]
     domains: tuple[DomainRow, ...]
@@ -140,6 +141,7 @@ def mixture_view(
     ordered = sorted(rows, key=lambda row: row.domain)
     ordered.sort(key=key, reverse=order.startswith("-"))
     groups = group(mixture.lock, mixture.catalog, (chosen,))
+    lines = tuple(group_rows(rows, titles)) if chosen != mixture.domain_column else ()
     labels = [_label(cell_text(cast(Cell, value)), titles) for (value,) in groups.keys]
     return MixtureView(
         name=mixture.name,
@@ -158,7 +160,8 @@ def mixture_view(
         sort=order,
         shown=rows_shown(len(rows), whole=whole),
         areas=areas(mixture.lock, groups, labels),
-        groups=tuple(group_rows(rows, titles)) if chosen != mixture.domain_column else (),
+        groups=lines,
+        groups_shown=rows_shown(len(lines), whole=whole),
         domains=tuple(ordered),
     )
 

@@ -21,15 +21,14 @@ def group_columns(catalog: Catalog, domain_column: str) -> tuple[str, ...]:
 
 
 def first_column(catalog: Catalog, domain_column: str, overview: Overview | None) -> str:
-    """The column to begin with: the rows of the overview's map, else the first text with few groups, else domains."""
+    """The column to begin with: the rows of the overview's map, else a text with few groups, else single domains."""
     columns = group_columns(catalog, domain_column)
     if overview is not None and overview.rows in columns:
         return overview.rows
-    for name in columns[:-1]:
-        groups = _groups(catalog, name)
-        if pa.types.is_string(catalog.table.schema.field(name).type) and groups is not None and 1 < groups <= FEW:
-            return name
-    return domain_column
+    texts = [name for name in columns[:-1] if pa.types.is_string(catalog.table.schema.field(name).type)]
+    groups = {name: count for name in texts if (count := _groups(catalog, name) or 0) > 1}
+    few = (name for name, count in groups.items() if count <= FEW)
+    return next(few, None) or min(groups, key=groups.__getitem__, default=domain_column)
 
 
 def _groups(catalog: Catalog, name: str) -> int | None:

@@ -18,7 +18,7 @@ from api.pages.mixture_rows import titles_of
 from api.what_if import weights_at
 from mixture.catalog import Overview
 from mixture.catalog.cells import cell_text
-from mixture.plan.distance import half_l1, hellinger
+from mixture.plan import half_l1, hellinger
 
 MOST_PAIRS = 60_000
 """Pairs of stretches times domains whose distances are all worked out; of more, that of the pair that is shown."""

@@ -99,7 +99,7 @@ class WhatIfView(_Frozen):
 def asked_of(
     query: Iterable[tuple[str, str]], phases: Sequence[str], *, by: str | None, domain_column: str
 ) -> dict[str, Any]:
-    """What a query asks for, as the body of POST …/what-if: `budget`, `until:PHASE`, `share:PHASE:NAME`; not if empty."""
+    """The body of POST …/what-if that a query stands for: `budget`, `until:PHASE`, `share:PHASE:NAME`. Empty: none."""
     names = "shares" if by == domain_column else "groups"
     changed: dict[str, dict[str, Any]] = defaultdict(dict)
     asked: dict[str, Any] = {}

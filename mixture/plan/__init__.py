@@ -1,5 +1,6 @@
 """Plans and locks: spec and catalog worked out, what that finds, and the file that fixes a run."""
 
+from mixture.plan.distance import half_l1, hellinger
 from mixture.plan.figures import decimal, json_value
 from mixture.plan.findings import LEVELS, Finding, Level
 from mixture.plan.lock import Accepted, Checked, Lock, LockPhase, make_lock
@@ -25,6 +26,8 @@ __all__ = [
     "check_lock",
     "decimal",
     "finding_json",
+    "half_l1",
+    "hellinger",
     "json_value",
     "lock_text",
     "make_lock",

@@ -1,6 +1,7 @@
 """The spec: what a person writes about a mixture, read with exact numbers and known places."""
 
 from mixture.spec.amounts import SUM_TOLERANCE
+from mixture.spec.edit import PhaseEdit, edit_spec
 from mixture.spec.errors import SpecFileError
 from mixture.spec.findings import FindingCode
 from mixture.spec.load import load_spec, parse_spec
@@ -36,6 +37,7 @@ __all__ = [
     "GroupRule",
     "Groups",
     "Phase",
+    "PhaseEdit",
     "ReplayGroup",
     "Rule",
     "ShareMap",
@@ -46,6 +48,7 @@ __all__ = [
     "TokenMap",
     "Weights",
     "WhereGroup",
+    "edit_spec",
     "key_path",
     "load_spec",
     "parse_spec",

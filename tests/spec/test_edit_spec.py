@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from mixture.errors import MixtureError
-from mixture.spec import Form, ShareMap, parse_spec
-from mixture.spec.edit import PhaseEdit, edit_spec
+from mixture.spec import Form, PhaseEdit, ShareMap, edit_spec, parse_spec
 
 MIXTURES = Path(__file__).parents[2] / "mixtures"
 TEXT = """\

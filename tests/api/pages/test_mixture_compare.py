@@ -12,7 +12,7 @@ from api.pages.links import FileLinks
 from api.pages.mixture_compare import compare_view
 from api.pages.render import render
 from api.stores import Stores
-from mixture.plan.distance import half_l1
+from mixture.plan import half_l1
 
 
 @pytest.fixture(scope="module")
