@@ -8,6 +8,7 @@ are looked up, so that every route has both. A data route takes `form: TableForm
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from enum import Enum
 from typing import Annotated, Any
@@ -41,6 +42,9 @@ PREFIXES = ("/v1/", "/index.", "/mixtures/", "/catalogs/", "/runs/")
 """Addresses that have forms: those of data, and those of pages."""
 
 
+_DOMAIN = re.compile(r"/v1/catalogs/[^/]+/domains/")
+
+
 class Suffixes:
     """Middleware: takes `.json`, `.csv`, `.parquet` or `.arrow` off addresses and keeps what it asks for.
 
@@ -55,7 +59,8 @@ class Suffixes:
         if scope["type"] == "http" and scope["method"] in ("GET", "HEAD") and scope["path"].startswith(PREFIXES):
             path: str = scope["path"]
             stem, dot, ending = path.rpartition(".")
-            form = _BY_SUFFIX.get(f".{ending}") if dot else None
+            # What stands behind /domains/ may be the name of a domain, such as `stack.json`, and there is JSON only.
+            form = _BY_SUFFIX.get(f".{ending}") if dot and not _DOMAIN.match(path) else None
             # In place: what stands around this sees the same scope, and later the route in it.
             scope.setdefault("state", {}).update(format=form, asked_path=path)
             if form is not None:

@@ -276,7 +276,8 @@ def _in_words(fault: Mapping[str, Any], request: Request) -> Mapping[str, Any]:
     """A fault that names a regular expression, with the description of the parameter in its place."""
     if fault["type"] != "string_pattern_mismatch":
         return fault
-    operation = request.app.openapi()["paths"].get(request.scope["route"].path, {}).get(request.method.lower(), {})
+    methods = request.app.openapi()["paths"].get(request.scope["route"].path_format, {})
+    operation = methods.get(request.method.lower(), {})
     names = {one["name"]: one.get("description") for one in operation.get("parameters", ())}
     words = names.get(fault["loc"][-1]) or "another form is right here"
     return {**fault, "msg": f"this has not the form that is right here: {words}"}
