@@ -139,7 +139,7 @@ def test_a_page_shows_no_more_of_texts_than_the_setting_lets(folder, make_app):
         (f"{DOMAIN}/examples?kind=best", 422, "invalid-request"),
         (f"{DOMAIN}/examples?sed=1", 422, "unknown-parameter"),
         (f"{DOMAIN}/examples?limit=21", 422, "invalid-request"),
-        (f"{DOMAIN}.csv", 406, "not-acceptable"),
+        (f"{DOMAIN}.csv", 404, "unknown-domain"),
     ],
 )
 def test_what_is_not_there_is_refused(app, path, status, code):
