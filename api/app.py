@@ -26,6 +26,7 @@ from api.heads import Heads
 from api.limits import Limits
 from api.metrics import Measured
 from api.pages import routes as pages
+from api.pages.problem import problem_page
 from api.queries import KnownNames
 from api.services import Services, logger
 from api.settings import Settings, load_settings
@@ -56,7 +57,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )
     app.state.services = services
     app.openapi = lambda: describe(app)  # type: ignore[method-assign]
-    problems.install(app)
+    problems.install(app, page=problem_page)
     for package in (routes, pages):
         for module in sorted(found.name for found in pkgutil.iter_modules(package.__path__)):
             app.include_router(importlib.import_module(f"{package.__name__}.{module}").router)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from pathlib import PurePath
 from typing import Any
@@ -214,14 +214,21 @@ def problem_response(problem: Problem, *, instance: str, trace_id: str | None) -
 def answer(request: Request, problem: Problem) -> Response:
     """The answer to this request that a problem is."""
     state = request.scope.get("state", {})
-    return problem_response(
+    made = problem_response(
         problem, instance=state.get("asked_path", request.scope["path"]), trace_id=state.get("trace_id")
     )
+    shown: Shown = request.app.state.problem_page
+    return shown(request, problem, made)
 
 
-def install(app: FastAPI) -> None:
-    """Make problems of everything that routes raise."""
+Shown = Callable[[Request, Problem, Response], Response]
+"""Gives the answer that a problem is another form, for those who asked for one."""
+
+
+def install(app: FastAPI, *, page: Shown) -> None:
+    """Make problems of everything that routes raise; page: shows them to people."""
     app.state.outages = {}
+    app.state.problem_page = page
     app.add_exception_handler(HTTPException, _on_http)
     app.add_exception_handler(RequestValidationError, _on_invalid)
     app.add_exception_handler(MixtureError, _on_mixture)

@@ -26,3 +26,20 @@ def test_the_data_of_the_first_page_is_at_its_address_with_an_ending(page, servi
     answer = page.request.get(f"{service}{page.get_by_role('link', name='.csv').get_attribute('href')}")
     assert answer.headers["content-type"].startswith("text/csv")
     assert answer.text().splitlines()[0] == '"name","digest","tokens","steps","domains"'
+
+
+def test_who_comes_by_a_browser_is_told_in_words_what_is_not_there(page, service):
+    # Not by going there: the console of a browser counts every 404 as an error.
+    asked = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+    answer = page.request.get(f"{service}/mixtures/marin-535b-a23c", headers=asked)
+    assert answer.status == 404
+    assert answer.headers["x-error-code"] == "unknown-mixture"
+    assert answer.headers["content-type"].startswith("text/html")
+    page.set_content(answer.text())
+    expect(page.get_by_role("main")).to_contain_text("Did you mean 'marin-535b-a23b'?")
+
+
+def test_programs_are_told_in_json(page, service):
+    answer = page.request.get(f"{service}/mixtures/marin-535b-a23c.json", headers={"Accept": "text/html"})
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert page.request.get(f"{service}/mixtures/nobody", headers={"Accept": "*/*"}).json()["code"] == "unknown-mixture"

@@ -1,0 +1,42 @@
+"""What a page that can not be shown says: the problem in words, for people who came by a browser."""
+
+from __future__ import annotations
+
+from fastapi import Request
+from pydantic import BaseModel, ConfigDict
+from starlette.responses import Response
+
+from api.pages.render import HTML, POLICY, links_of, render
+from api.problems import Problem, title_of
+
+
+class ProblemView(BaseModel):
+    """A problem as its page shows it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    status: int
+    title: str
+    detail: str
+    hint: str | None
+    code: str
+    trace_id: str | None
+
+
+def problem_page(request: Request, problem: Problem, answer: Response) -> Response:
+    """The answer that a problem is, as a page where a browser asked for one; else as it is."""
+    state = request.scope.get("state", {})
+    asked = HTML in request.headers.get("accept", "") and state.get("format") is None
+    if not asked or request.scope["path"].startswith("/v1/"):
+        return answer
+    view = ProblemView(
+        status=problem.status_code,
+        title=title_of(problem.status_code),
+        detail=problem.detail,
+        hint=problem.hint,
+        code=problem.code,
+        trace_id=state.get("trace_id"),
+    )
+    kept = {name: value for name, value in answer.headers.items() if not name.startswith("content-")}
+    headers = kept | {"Content-Security-Policy": POLICY}
+    return Response(render("problem.html", links_of(request), view), answer.status_code, headers, HTML)
