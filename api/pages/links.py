@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Protocol
 from urllib.parse import quote, urlencode
 
@@ -11,6 +12,7 @@ from api.formats import Format
 
 Query = str | int | None
 
+LONGEST_PART = 150
 _PART_FILES = {"lock": "mixture.lock.json", "spec": "mixture.yaml", "plan": "plan.json"}
 """What the parts of a mixture are called in a folder of files."""
 
@@ -170,7 +172,9 @@ class FileLinks:
         return self._to(f"mixtures/{_name(ref)}/index.html") + _query(query)
 
     def compare(self, ref: str, other: str, **query: Query) -> str:
-        return self._to(f"mixtures/{_name(ref)}/with-{_name(other)}.html") + _query(query)
+        # A pair has one page: of the one whose name comes first.
+        one, with_ = sorted((_name(ref), _name(other)))
+        return self._to(f"mixtures/{one}/with-{with_}.html") + _query(query)
 
     def what_if(self, ref: str, **query: Query) -> str:
         return self.mixture(ref, **query)
@@ -182,7 +186,7 @@ class FileLinks:
         return self._to(f"catalogs/{_name(ref)}/index.html") + _query(query)
 
     def cell(self, ref: str, domain: str, **query: Query) -> str:
-        return self._to(f"catalogs/{_name(ref)}/cells/{_part(domain)}.html") + _query(query)
+        return self._to(f"catalogs/{_name(ref)}/cells/{file_part(domain)}.html") + _query(query)
 
     def step(self, ref: str, step: int, **query: Query) -> str:
         return self.steps(ref) + _query({"step": step, **query})
@@ -204,6 +208,12 @@ class FileLinks:
 
     def _to(self, path: str) -> str:
         return posixpath.relpath(path, posixpath.dirname(self.path) or ".")
+
+
+def file_part(text: str) -> str:
+    """Any text as part of a file's name, different for different texts, that no address has to be quoted for."""
+    plain = quote(text, safe="").replace("%", "=")
+    return plain if len(plain) <= LONGEST_PART else f"{plain[:LONGEST_PART]}={sha256(text.encode()).hexdigest()[:16]}"
 
 
 def _name(ref: str) -> str:

@@ -27,11 +27,11 @@ class StepLookupView(BaseModel):
     domains: int
 
 
-def step_lookup_view(lock: Lock) -> StepLookupView:
-    """What the page says before anything is looked up."""
+def step_lookup_view(lock: Lock, name: str | None = None) -> StepLookupView:
+    """What the page says before anything is looked up. name: of the mixture, where it is not the lock's."""
     schedule = lock.schedule()
     return StepLookupView(
-        mixture=lock.mixture,
+        mixture=name or lock.mixture,
         digest=lock.digest,
         steps=schedule.steps,
         sequences=schedule.num_sequences,
@@ -39,11 +39,15 @@ def step_lookup_view(lock: Lock) -> StepLookupView:
     )
 
 
-def step_lookup_files(lock: Lock) -> dict[str, str]:
+def step_lookup_files(lock: Lock, name: str | None = None) -> dict[str, str]:
     """The page and the lock beside it: texts in UTF-8 by path below the site's folder.
 
     The page is where `FileLinks.step` leads to; it loads `api.pages.assets` from `assets/`.
     """
-    folder = f"mixtures/{lock.mixture}/steps"
-    html = render("step_lookup.html", FileLinks(f"{folder}/index.html"), step_lookup_view(lock))
-    return {f"{folder}/index.html": html, f"{folder}/lock.js": f"const LOCK_TEXT = {json.dumps(lock_text(lock))};\n"}
+    view = step_lookup_view(lock, name)
+    page = FileLinks("").steps(view.mixture)
+    lock_script = f"const LOCK_TEXT = {json.dumps(lock_text(lock))};\n"
+    return {
+        page: render("step_lookup.html", FileLinks(page), view),
+        page.replace("index.html", "lock.js"): lock_script,
+    }

@@ -86,7 +86,10 @@ for (const table of document.querySelectorAll("table[data-sorts]")) {
     button.addEventListener("click", () => {
       const isText = !head.classList.contains("n");
       const falls = head.ariaSort ? head.ariaSort === "ascending" : !isText;
-      const key = (row) => row.cells[column].dataset.v ?? row.cells[column].textContent;
+      const key = (row) => {
+        const cell = row.cells[column]; // a title is the exact figure
+        return cell.dataset.v ?? (cell.title || cell.textContent);
+      };
       const order = (a, b) => (isText ? (a < b ? -1 : Number(a > b)) : Number(a) - Number(b));
       const rows = [...table.tBodies[0].rows].sort((a, b) => order(key(a), key(b)) * (falls ? -1 : 1));
       for (const one of heads) one.removeAttribute("aria-sort");

@@ -1,0 +1,245 @@
+"""All pages as files: opened from a folder, with no service."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from api_helpers import MIXTURES
+from mixture_folder import write_mixture
+from playwright.sync_api import expect
+from stream_helpers import lock_over, make_store, texts_of
+
+from api.builtin import BuiltinMixtures
+from api.pages.links import FileLinks
+from api.pages.site import SiteFile, site_files
+from api.pages.site_folder import SnapshotMixture, site_index, write_site
+from api.settings import ExampleTexts
+from api.stores import Stores
+from mixture.errors import MixtureError
+from mixture.plan import read_lock, write_lock
+
+DATE = "2026.11.29"
+MOST_BYTES = 3_000_000
+
+
+def mixtures_in(*folders: Path):
+    return list(BuiltinMixtures(folders, [], Stores([])).all().values())
+
+
+def write(folder: Path, mixtures, date: str = DATE, texts: ExampleTexts = ExampleTexts.NONE):
+    named = [SnapshotMixture(name=one.name, digest=one.digest) for one in mixtures]
+    return write_site(folder, date, named, site_files(mixtures, texts=texts))
+
+
+@pytest.fixture(scope="module")
+def repository_site(tmp_path_factory):
+    """The site of the repository's mixtures, and what was said of it."""
+    folder = tmp_path_factory.mktemp("site") / "out"
+    return folder, write(folder, mixtures_in(MIXTURES))
+
+
+class Links(HTMLParser):
+    """What a page leads to and loads."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        assert not any(name == "style" for name, _ in attrs), tag
+        self.found += [value for name, value in attrs if name in ("href", "src", "action") and value]
+
+
+def missing_in(folder: Path) -> list[str]:
+    """Links of pages that lead to no file, or ask a file something that it can not answer."""
+    missing = []
+    for page in folder.rglob("*.html"):
+        for link in Links(page.read_text(encoding="utf-8")).found:
+            parts = urlsplit(link)
+            if parts.scheme in ("http", "https"):
+                continue
+            target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
+            answers = not parts.query or target.parent.name == "steps"
+            if parts.scheme or not target.is_file() or folder.resolve() not in target.parents or not answers:
+                missing.append(f"{page.relative_to(folder)}: {link}")
+    return missing
+
+
+def test_every_link_of_every_file_leads_to_a_file(repository_site):
+    folder, made = repository_site
+    assert missing_in(folder) == []
+    assert made.files == sum(path.is_file() for path in (folder / DATE).rglob("*"))
+
+
+def test_the_site_of_the_repository_is_small(repository_site):
+    folder, made = repository_site
+    assert made.bytes == sum(path.stat().st_size for path in (folder / DATE).rglob("*") if path.is_file())
+    assert made.bytes < MOST_BYTES
+
+
+def test_the_same_mixtures_give_the_same_bytes(repository_site, tmp_path):
+    folder, made = repository_site
+    again = write(tmp_path / "again", mixtures_in(MIXTURES))
+    assert again == made
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            assert path.read_bytes() == (tmp_path / "again" / path.relative_to(folder)).read_bytes(), path
+
+
+def test_the_index_says_what_there_is_and_by_which_digests(repository_site):
+    folder, made = repository_site
+    said = json.loads((folder / "index.json").read_text(encoding="utf-8"))
+    assert said["latest"] == DATE
+    (snapshot,) = said["snapshots"]
+    assert [one["name"] for one in snapshot["mixtures"]] == [
+        "demo", "marin-535b-a23b", "marin-announced-80-20", "olmo-3-7b",
+    ]  # fmt: skip
+    lines = "".join(
+        f"{path.relative_to(folder / DATE).as_posix()}\n{hashlib.sha256(path.read_bytes()).hexdigest()}\n"
+        for path in sorted((folder / DATE).rglob("*"), key=lambda one: one.relative_to(folder / DATE).as_posix())
+        if path.is_file()
+    )
+    assert snapshot["digest"] == hashlib.sha256(lines.encode()).hexdigest() == made.digest
+    lock = read_lock(folder / DATE / "mixtures" / "demo" / "mixture.lock.json")
+    assert lock.digest == snapshot["mixtures"][0]["digest"]
+
+
+def test_one_reads_from_the_first_page_to_a_cell_and_to_a_step(page, repository_site, look):
+    folder, _ = repository_site
+    page.goto((folder / "index.html").as_uri())
+    look("site-dates")
+    page.get_by_role("link", name=f"The newest, {DATE}").click()
+    look("site-index")
+    page.get_by_role("link", name="marin-535b-a23b", exact=True).click()
+    expect(page.get_by_role("heading", name="marin-535b-a23b", exact=True)).to_be_visible()
+    look("site-mixture")
+    page.get_by_role("navigation", name="Site").get_by_role("link", name="catalog").click()
+    look("site-catalog")
+    page.locator("[data-cell=c28q4]").click()
+    expect(page.get_by_role("heading", name="c28q4")).to_be_visible()
+    look("site-cell")
+    page.get_by_role("link", name="marin-535b-a23b").click()
+    page.get_by_role("navigation", name="Site").get_by_role("link", name="steps").click()
+    expect(page.get_by_role("heading", name="Step 0", exact=True)).to_be_visible()
+    look("site-steps")
+
+
+@pytest.mark.parametrize("kind", ["dark", "narrow"])
+def test_the_files_can_be_read_in_the_dark_and_on_a_telephone(page, repository_site, look, kind):
+    folder, _ = repository_site
+    if kind == "dark":
+        page.emulate_media(color_scheme="dark")
+    else:
+        page.set_viewport_size({"width": 390, "height": 844})
+    for path in ("mixtures/olmo-3-7b/index.html", "catalogs/olmo-3-7b/index.html", "mixtures/demo/index.html"):
+        page.goto((folder / DATE / path).as_uri())
+        assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]
+        look(f"site-{path.replace('/', '-').removesuffix('.html')}-{kind}")
+
+
+def test_every_kind_of_page_opens_without_a_word_in_the_console(page, repository_site):
+    folder, _ = repository_site
+    chosen = [path for path in sorted(folder.rglob("*.html")) if path.parent.name != "cells"]
+    chosen += [folder / DATE / "catalogs" / name / "cells" / cell for name, cell in (("demo", "books.html"),)]
+    for path in chosen:
+        page.goto(path.as_uri())
+        expect(page.locator("h1")).to_be_visible()
+
+
+def test_an_older_date_stays_as_it_is_and_the_newest_is_led_to(tmp_path):
+    demo = mixtures_in(MIXTURES / "demo")
+    write(tmp_path / "out", demo, "2026.11.28")
+    older = (tmp_path / "out" / "2026.11.28" / "index.html").read_bytes()
+    write(tmp_path / "out", demo, "2026.11.29")
+    write(tmp_path / "out", demo, "2025.01.01")
+    index = site_index(tmp_path / "out")
+    assert [one.date for one in index.snapshots] == ["2026.11.29", "2026.11.28", "2025.01.01"]
+    assert index.latest == "2026.11.29"
+    assert (tmp_path / "out" / "2026.11.28" / "index.html").read_bytes() == older
+    assert missing_in(tmp_path / "out") == []
+
+
+def test_a_site_of_the_same_date_takes_the_place_of_the_one_before(tmp_path):
+    write(tmp_path / "out", mixtures_in(MIXTURES / "demo", MIXTURES / "olmo-3-7b"))
+    write(tmp_path / "out", mixtures_in(MIXTURES / "demo"))
+    assert not (tmp_path / "out" / DATE / "mixtures" / "olmo-3-7b").exists()
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [DATE, "index.html", "index.json"]
+
+
+@pytest.mark.parametrize("made", ["work.txt", "index.json", f"{DATE}/mine.txt"])
+def test_a_folder_with_something_else_in_it_is_left_as_it_is(tmp_path, made):
+    there = tmp_path / "out" / made
+    there.parent.mkdir(parents=True)
+    there.write_text("{}")
+    with pytest.raises(MixtureError) as refused:
+        write(tmp_path / "out", mixtures_in(MIXTURES / "demo"))
+    assert refused.value.code == "folder-in-use"
+    assert [path for path in (tmp_path / "out").rglob("*") if path.is_file()] == [there]
+
+
+def test_a_date_folder_that_no_site_wrote_is_left_as_it_is(tmp_path):
+    demo = mixtures_in(MIXTURES / "demo")
+    write(tmp_path / "out", demo, "2026.11.28")
+    (tmp_path / "out" / DATE).mkdir()
+    with pytest.raises(MixtureError) as refused:
+        write(tmp_path / "out", demo)
+    assert refused.value.code == "folder-in-use"
+
+
+def test_a_site_that_can_not_be_finished_leaves_what_was_there(tmp_path):
+    demo = mixtures_in(MIXTURES / "demo")
+    before = write(tmp_path / "out", demo)
+
+    def broken():
+        yield SiteFile("index.html", b"half")
+        raise OSError("the disk is full")
+
+    with pytest.raises(OSError, match="full"):
+        write_site(tmp_path / "out", DATE, [], broken())
+    assert site_index(tmp_path / "out").snapshots == (before,)
+    assert (tmp_path / "out" / DATE / "mixtures" / "demo" / "index.html").is_file()
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [DATE, "index.html", "index.json"]
+
+
+@pytest.mark.parametrize("date", ["2026-11-29", "2026.13.01", "latest", "../2026.11.29", ""])
+def test_what_is_no_date_is_refused(tmp_path, date):
+    with pytest.raises(MixtureError) as refused:
+        write(tmp_path / "out", [], date)
+    assert refused.value.code == "date-invalid"
+    assert not (tmp_path / "out").exists()
+
+
+def test_domains_and_mixtures_may_be_called_anything(tmp_path):
+    spec = "mixture: lab/run 1\ncatalog: cells.csv\nsequence_length: 10\nbatch: 10 sequences\nbudget: 100 steps\n"
+    rows = "domain,tokens,kind\na/b,9000,x\n..,9000,x\n%41,9000,y\n<b>,9000,y\nA,9000,y\n"
+    long = "d" * 300
+    phases = "phases:\n  - {phase: only, weights: proportional}\n"
+    write_mixture(tmp_path / "odd", spec + phases, cells=f"{rows}{long},9000,y\n")
+    write(tmp_path / "out", mixtures_in(tmp_path / "odd"))
+    assert missing_in(tmp_path / "out") == []
+    assert (tmp_path / "out" / DATE / "mixtures" / "odd" / "steps" / "lock.js").is_file()
+    pages = list((tmp_path / "out" / DATE / "catalogs" / "odd" / "cells").iterdir())
+    assert len({path.name.lower() for path in pages}) >= 6
+
+
+@pytest.mark.parametrize("texts", list(ExampleTexts))
+def test_texts_are_in_the_files_only_where_they_are_asked_for(tmp_path, texts):
+    store = make_store(tmp_path / "told", {"web": texts_of("web", 30, 400)})
+    lock = lock_over(
+        store, tmp_path / "told", "  - {phase: only, weights: proportional}",
+        sequence_length="64", batch="8 sequences", budget="20 steps",
+    )  # fmt: skip
+    write_lock(lock, tmp_path / "told" / "mixture.lock.json")
+    write(tmp_path / "out", mixtures_in(tmp_path / "told"), texts=texts)
+    page = (tmp_path / "out" / DATE / FileLinks("").cell("m", "web")).read_text(encoding="utf-8")
+    every = "".join(path.read_text(encoding="utf-8") for path in (tmp_path / "out").rglob("*.html"))
+    assert ("web-" in page) is (texts is not ExampleTexts.NONE)
+    words = page.count("web1") + page.count("web2")
+    assert (words > 0) is (texts is not ExampleTexts.NONE)
+    assert every.count('<pre tabindex="0">web') == (0 if texts is ExampleTexts.NONE else 1)
