@@ -16,6 +16,7 @@ from api.overviews import overview_of
 from api.pages.assets import assets
 from api.pages.catalog import CatalogAsked, CatalogFacts, catalog_view, figures_of
 from api.pages.catalog_facts import catalog_facts
+from api.pages.catalog_made import MoveView
 from api.pages.catalog_panel import PanelPage, keys_of
 from api.pages.catalog_parts import cell_panel
 from api.pages.index import IndexView, MixtureLine
@@ -96,7 +97,7 @@ def _mixture_files(mixture: LoadedMixture, others: Sequence[LoadedMixture]) -> I
 
 def _catalog_files(mixture: LoadedMixture, texts: ExampleTexts) -> Iterator[SiteFile]:
     """The page of a mixture's catalog, and one for each cell and each domain, whose data are in the catalog's."""
-    links, facts, asked = FileLinks(""), catalog_facts(mixture), CatalogAsked()
+    links, facts, asked = FileLinks(""), catalog_facts(mixture, moves=_this(mixture)), CatalogAsked()
     yield from _page(links.catalog(mixture.name), "catalog.html", catalog_view(facts, asked))
     for key in _keys(facts, asked):
         panel = cell_panel(facts, asked, key, texts)
@@ -104,6 +105,11 @@ def _catalog_files(mixture: LoadedMixture, texts: ExampleTexts) -> Iterator[Site
             panel = panel.model_copy(update={"examples": None})
         page = PanelPage(name=facts.name, ref=facts.ref, panel=panel)
         yield from _page(links.cell(mixture.name, key), "catalog_cell.html", page, data=())
+
+
+def _this(mixture: LoadedMixture) -> tuple[MoveView, ...]:
+    """The only version that files know of."""
+    return (MoveView(digest=mixture.digest, at=None, by=None),)
 
 
 def _keys(facts: CatalogFacts, asked: CatalogAsked) -> list[str]:

@@ -92,16 +92,27 @@ def _run(out: Path, processes: int | None) -> str:
     for _ in range(2):
         show(stream, next(stream), 4)
     show(stream, next(open_stream(lock, store, first_step=plan.steps - 1, documents=True)), 4)
-    folder = shlex.quote(str(out))
+    folder, program = shlex.quote(str(out)), _program()
     _heading("Three commands to try next")
-    print(f"  mixture positions {folder}/mixture.lock.json --at 0 7 15999")
+    print(f"  {program} positions {folder}/mixture.lock.json --at 0 7 15999")
     largest = max(plan.domains, key=lambda domain: domain.tokens_drawn)
-    print(f"  mixture find {folder}/mixture.lock.json {largest.name} 5000")
+    print(f"  {program} find {folder}/mixture.lock.json {largest.name} 5000")
     print(
-        f"  mixture stream {folder}/mixture.lock.json --store {folder}/store --first-step 450 --rank 1 --world-size 4"
+        f"  {program} stream {folder}/mixture.lock.json --store {folder}/store --first-step 450 --rank 1 --world-size 4"
     )
-    print("\nTo look at all of it, beside the mixtures of the repository: `mixture serve`, then open its address")
+    # A service shows `demo` of the folder that it is started in; another one has to be named.
+    shown = "" if out.resolve() == Path("demo").resolve() else f"MIXTURE_MIXTURES_DIRS={folder} "
+    _heading("To look at all of it")
+    print(f"  {shown}{program} serve    # then open http://127.0.0.1:8000/")
+    print(f"  {program} site {folder} -o site    # or as files: open site/index.html")
     return lock.digest
+
+
+def _program() -> str:
+    """How this program is called here: by its name where a shell finds it, else by its path, as in a .venv."""
+    called = Path(sys.argv[0])
+    found = shutil.which(called.name)
+    return called.name if found is not None and Path(found).samefile(called) else shlex.quote(sys.argv[0])
 
 
 def _heading(text: str) -> None:

@@ -33,7 +33,7 @@ DataDir = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the command to the program."""
-    app.command(epilog="Example: mixture serve --port 8000; then open http://127.0.0.1:8000/docs")(serve)
+    app.command(epilog="Example: mixture serve --port 8000; then open http://127.0.0.1:8000/")(serve)
 
 
 def settings_of(config: Path | None, data_dir: Path | None) -> Settings:
@@ -81,7 +81,7 @@ def serve(
     # The port is taken before anything is printed; requests wait in it until the service has started.
     with listen(host, port) as listening, _figures(workers):
         address = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
-        print(f"Open {address}/docs, or ask {address}/v1/mixtures.")
+        print(f"Open {address}/ to look at mixtures; {address}/docs says what can be asked for.")
         print(
             f"What changes is kept in {settings.data_dir.absolute()}; names, runs and tokens in {database}.", flush=True
         )

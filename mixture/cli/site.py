@@ -71,7 +71,8 @@ def site(
     if as_json:
         print_json({"out": str(out)} | made.model_dump(mode="json"))
         return
-    print(f"{len(mixtures)} mixtures in {out / named}: {made.files:,} files, {made.bytes / 1e6:.2f} MB")
+    what = "1 mixture" if len(mixtures) == 1 else f"{len(mixtures)} mixtures"
+    print(f"{what} in {out / named}: {made.files:,} files, {made.bytes / 1e6:.2f} MB")
     print(f"Open {(out / 'index.html').absolute().as_uri()}, or put {out} on any web server or bucket.")
 
 

@@ -19,10 +19,14 @@ def test_the_demo_goes_all_the_way_and_ends_with_three_commands(demo: tuple[Path
     assert 40 <= len(store.domains) <= 60
     for word in ("pretraining", "midtraining", "step 0: 32 rows of 1024 tokens", "python-library", "c00q2"):
         assert word in said
-    commands = [line.strip() for line in said.splitlines() if line.startswith("  mixture ")]
-    assert len(commands) == 3
+    tail = said[said.index("Three commands to try next") :]
+    commands = [shlex.split(line, comments=True) for line in tail.splitlines() if line.startswith("  ")]
+    assert [command[1] for command in commands] == ["positions", "find", "stream", "serve", "site"]
+    assert "serve    # then open http://127.0.0.1:8000/" in tail
     for command in commands:
-        assert run(*shlex.split(command)[1:], cwd=folder).stdout
+        if command[1] != "serve":
+            assert run(*command[1:], cwd=folder).stdout
+    assert (folder / "site" / "index.html").is_file()
 
 
 def test_the_demo_run_again_keeps_its_store_and_gives_the_same_lock(demo: tuple[Path, str], run) -> None:

@@ -18,7 +18,13 @@ main(sys.argv[1:])
 
 @pytest.mark.parametrize(
     "arguments",
-    [["serve"], ["serve", "--show-settings"], ["tokens", "list"], ["tokens", "create", "x", "--scope", "run"]],
+    [
+        ["serve"],
+        ["site", "-o", "site"],
+        ["serve", "--show-settings"],
+        ["tokens", "list"],
+        ["tokens", "create", "x", "--scope", "run"],
+    ],
 )
 def test_commands_of_the_service_say_what_to_install(tmp_path, arguments):
     done = subprocess.run(
