@@ -77,6 +77,8 @@ def publish(
         if finding.level.value != "note":
             print(finding, file=sys.stderr)
     print(f"{name}: {done['change']}, {service.url}{done['url']}")
+    if done["text"] == "first":
+        print("text: first; the spec that was sent first with this lock stays, as it says the same in other words")
     print(f"digest {done['digest']}, " + ("without a lock of yours to compare" if lock is None else f"that of {lock}"))
 
 

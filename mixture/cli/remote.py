@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import urlencode
 
 import typer
 
@@ -61,9 +62,12 @@ def explained(scope: Scope) -> Iterator[None]:
         raise
 
 
-def items(service: Service, path: str, limit: int | None = None) -> Iterator[Any]:
+def items(
+    service: Service, path: str, *, limit: int | None = None, query: Mapping[str, str] | None = None
+) -> Iterator[Any]:
     """The items of a list, page by page, up to `limit`."""
-    found, asked = 0, f"{path}?limit={min(limit or PAGE, PAGE)}"
+    asked_for = {"limit": str(min(limit or PAGE, PAGE)), **(query or {})}
+    found, asked = 0, f"{path}?{urlencode(asked_for)}"
     while asked:
         page = service.ask("GET", asked)
         for item in page["items"]:

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import math
 import sys
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any
-from urllib.parse import quote
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any
 
 import typer
 
 from mixture.cli.output import AsJson, print_json, print_styled, print_table, table
 from mixture.cli.remote import Patience, Scope, To, Token, explained, items, service_at
-from mixture.errors import ServiceError
-
-if TYPE_CHECKING:
-    from mixture.client.service import Service
 
 PATIENCE_SECONDS = 600.0
 """As streams have it."""
+QUOTIENTS = ("weight", "planned_weight_so_far", "planned_weight", "epochs", "planned_epochs")
 
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="The id that registering it gave.")]
 
@@ -38,26 +33,34 @@ def register(app: typer.Typer) -> None:
 def list_all(
     to: To,
     limit: Annotated[int, typer.Option(min=1, metavar="N", help="The newest N.")] = 100,
+    mixture: Annotated[
+        str | None, typer.Option("--mixture", metavar="MIXTURE", help="Only runs of NAME, NAME@sha256:…, or sha256:…")
+    ] = None,
     token: Token = None,
     *,
     as_json: AsJson = False,
 ) -> None:
     """List runs, the newest first."""
-    service = service_at(to, token)
     with explained(Scope.READ):
-        runs = items(service, "/v1/runs", limit)
+        query = {} if mixture is None else {"mixture": mixture}
+        runs = items(service_at(to, token), "/v1/runs", limit=limit, query=query)
         if as_json:
             for run in runs:
                 print_json(run)
             return
-        _print_runs(service, list(runs))
+        _print_runs(runs)
 
 
 def register_one(
     mixture: Annotated[str, typer.Argument(metavar="MIXTURE", help="NAME, NAME@sha256:…, or sha256:…")],
     to: To,
     name: Annotated[str | None, typer.Option("--name", metavar="TEXT", help="What people call the run.")] = None,
+    key: Annotated[
+        str | None,
+        typer.Option("--key", metavar="TEXT", help="A key has one run, as of a job started anew; default: a new one."),
+    ] = None,
     token: Token = None,
+    patience: Patience = PATIENCE_SECONDS,
     *,
     as_json: AsJson = False,
 ) -> None:
@@ -65,7 +68,7 @@ def register_one(
     from mixture.client import register_run
 
     with explained(Scope.RUN):
-        run = register_run(to, mixture, name=name, token=token)
+        run = register_run(to, mixture, name=name, key=key, token=token, patience_seconds=patience)
     print_json(run) if as_json else print(run["id"])
 
 
@@ -74,7 +77,8 @@ def report(
     step: Annotated[int, typer.Option("--step", min=0, metavar="S", help="Steps that are done.")],
     to: To,
     loss: Annotated[
-        list[str] | None, typer.Option("--loss", metavar="DOMAIN=X", help="Loss of a domain; may stand more than once.")
+        list[str] | None,
+        typer.Option("--loss", metavar="DOMAIN=X", help="Loss of a domain, or nan; may stand more than once."),
     ] = None,
     key: Annotated[
         str | None,
@@ -112,14 +116,19 @@ def show(run: RunId, to: To, token: Token = None, *, as_json: AsJson = False) ->
         print(f"step {found['step']:,}; the service has this mixture no longer")
         return
     print(_standing_text(found))
-    shown = table("Read so far", "<domain", "tokens", "of planned", "weight", "planned", "epochs", "planned")
+    # What was read stands beside what is planned up to there: a run that is on plan looks so, in any phase.
+    shown = table(
+        "Read so far, and planned: up to there, and by the whole run",
+        "<domain",
+        *("tokens", "planned", "whole run"),
+        *("weight", "planned", "whole run"),
+        *("epochs", "whole run"),
+    )
     for row in domains:
-        numbers = (row["weight"], row["planned_weight"], row["epochs"], row["planned_epochs"])
         shown.add_row(
             escape(row["domain"]),
-            f"{row['tokens']:,}",
-            f"{row['planned_tokens']:,}",
-            *("" if number is None else f"{number:.4f}" for number in numbers),
+            *(f"{row[name]:,}" for name in ("tokens", "planned_tokens_so_far", "planned_tokens")),
+            *("" if row[name] is None else f"{row[name]:.4f}" for name in QUOTIENTS),
         )
     print_table(shown)
 
@@ -144,35 +153,22 @@ def watch(
             sys.stdout.flush()
 
 
-def _print_runs(service: Service, runs: list[Any]) -> None:
+def _print_runs(runs: Iterable[Mapping[str, Any]]) -> None:
     from rich.markup import escape
 
-    steps = {mixture: _steps_of(service, mixture) for mixture in sorted({run["mixture"] for run in runs})}
     shown = table("Runs", "<run", "<name", "<mixture", "step", "of", "<reported", "<by")
     for run in runs:
         reported = run["last"]["at"] if run["last"] else ""
-        mixture, whole = run["mixture"].partition("@")[0], steps[run["mixture"]]
         shown.add_row(
             run["id"],
             escape(run["name"] or ""),
-            mixture,
+            run["mixture"].partition("@")[0],
             f"{run['step']:,}",
-            "" if whole is None else f"{whole:,}",
+            "" if run["steps"] is None else f"{run['steps']:,}",
             reported,
             escape(run["by"]),
         )
     print_table(shown)
-
-
-def _steps_of(service: Service, mixture: str) -> int | None:
-    """The steps of a whole run of a mixture; None where the service has it no longer."""
-    try:
-        steps: int = service.ask("GET", f"/v1/mixtures/{quote(mixture, safe='@:')}")["steps"]
-        return steps
-    except ServiceError as error:
-        if error.code != "unknown-mixture":
-            raise
-        return None
 
 
 def _losses(said: list[str]) -> dict[str, float]:
@@ -180,12 +176,12 @@ def _losses(said: list[str]) -> dict[str, float]:
     for text in said:
         domain, mark, number = text.rpartition("=")
         try:
-            value = float(number)
+            losses[domain] = float(number)
         except ValueError:
-            value = math.nan
-        if not (mark and domain and math.isfinite(value)):
-            raise typer.BadParameter(f"--loss {text}: a domain and a finite number are right here, as in web=2.31")
-        losses[domain] = value
+            mark = ""
+        if not (mark and domain):
+            hint = "a domain and a number are right here, as in web=2.31, or web=nan of a run that diverges"
+            raise typer.BadParameter(f"--loss {text}: {hint}")
     return losses
 
 
@@ -204,5 +200,5 @@ def _standing_text(run: Mapping[str, Any]) -> str:
 
 def _entry_text(entry: Mapping[str, Any], steps: int | None) -> str:
     text = f"{entry['at']}  step {entry['step']:,}" + (f" of {steps:,}" if steps else "")
-    losses = entry["loss"] or {}
-    return text + "".join(f"  {domain} {value:.4f}" for domain, value in losses.items())
+    losses: Mapping[str, float | None] = entry["loss"] or {}
+    return text + "".join(f"  {name} {'null' if x is None else f'{x:.4f}'}" for name, x in losses.items())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import secrets
 from collections.abc import Iterator, Mapping
 from http.client import HTTPResponse
@@ -18,19 +19,32 @@ SILENT_SECONDS = 45.0
 """How long a stream of events may say nothing: the service sends a comment every 15 seconds."""
 
 
-def register_run(url: str, mixture: str, *, name: str | None = None, token: str | None = None) -> dict[str, Any]:
-    """Register a training run; its `id` is what reports name. Sent once: a second would be another run.
+def register_run(
+    url: str,
+    mixture: str,
+    *,
+    name: str | None = None,
+    key: str | None = None,
+    token: str | None = None,
+    patience_seconds: float = PATIENCE_SECONDS,
+) -> dict[str, Any]:
+    """Register a training run, tried again while the service can not be reached; there is one run then.
 
     url:     of the service: http://HOST:PORT
     mixture: NAME, NAME@sha256:DIGEST or sha256:DIGEST; the run stays with what a name points to now
     name:    what people call it
+    key:     marks the run, so that registering it again gives the same one, also from a job that is started anew; made
+             here where there is none
     token:   with the scope `run`
+    patience_seconds: after which trying again is given up; 0: it is sent once
 
-    Gives the run as `GET /v1/runs/ID` does. Raises ServiceError: `url-invalid`, `service-unreachable`, and codes of the
-    service such as `unknown-mixture`, `token-missing`, `scope-missing`.
+    Gives the run as `GET /v1/runs/ID` does; its `id` is what reports name. Raises ServiceError: `url-invalid`,
+    `service-unreachable`, and codes of the service such as `unknown-mixture`, `token-missing`, `scope-missing`,
+    `run-conflict`.
     """
-    service = Service(service_address(url), token, patience_seconds=0)
-    run: dict[str, Any] = service.ask("POST", RUNS, {"mixture": mixture, "name": name})
+    service = Service(service_address(url), token, patience_seconds=patience_seconds)
+    body = {"mixture": mixture, "name": name, "key": key or _new_key()}
+    run: dict[str, Any] = service.ask("POST", RUNS, body)
     return run
 
 
@@ -53,7 +67,7 @@ def report_progress(
     run_id: str,
     *,
     step: int,
-    loss: Mapping[str, float] | None = None,
+    loss: Mapping[str, float | None] | None = None,
     key: str | None = None,
     token: str | None = None,
     patience_seconds: float = PATIENCE_SECONDS,
@@ -61,7 +75,7 @@ def report_progress(
     """Report how far a run is, tried again while the service can not be reached; it is counted once.
 
     step:  steps that are done; of what was read, the service says what follows from it
-    loss:  by domain
+    loss:  by domain; what is no finite number, as of a run that diverges, is reported as null
     key:   marks the report, so that the same sent again is not another; made here where there is none
     token: with the scope `run`
     patience_seconds: after which trying again is given up; 0: it is sent once
@@ -70,7 +84,8 @@ def report_progress(
     `progress-conflict` and others as the service says.
     """
     service = Service(service_address(url), token, patience_seconds=patience_seconds)
-    body = {"step": step, "loss": None if loss is None else dict(loss), "key": key or secrets.token_hex(8)}
+    finite = None if loss is None else {domain: _finite(value) for domain, value in loss.items()}
+    body = {"step": step, "loss": finite, "key": key or _new_key()}
     entry: dict[str, Any] = service.ask("POST", f"{run_path(run_id)}/progress", body)
     return entry
 
@@ -84,6 +99,9 @@ def watch_run(
     patience_seconds: float = PATIENCE_SECONDS,
 ) -> Iterator[dict[str, Any]]:
     """The lines of a run's log as they come, each once, until its last step; over restarts of the service too.
+
+    Where the log has become shorter than what was read of it, as one that was put back from a copy has, its lines come
+    from the first again.
 
     after: begin behind this number (`seq`) of the log
     patience_seconds: without a word, after which connecting again is given up
@@ -99,6 +117,8 @@ def watch_run(
             with service.open(f"{run_path(run_id)}/events", accept=EVENTS_TYPE, headers=headers) as answer:
                 for event, entry in _events(answer):
                     attempts.succeeded()
+                    if event == "reset":
+                        after = 0  # connecting again behind the old number would miss lines where the log grew past it
                     if event == "progress":
                         after = entry["seq"]
                         yield entry
@@ -112,6 +132,15 @@ def watch_run(
 def run_path(run_id: str) -> str:
     """The path of a run at a service."""
     return f"{RUNS}/{quote(run_id, safe='')}"
+
+
+def _new_key() -> str:
+    """A key that nobody else makes, for what is sent until it is answered."""
+    return secrets.token_hex(8)
+
+
+def _finite(value: float | None) -> float | None:
+    return float(value) if value is not None and math.isfinite(value) else None
 
 
 def _events(answer: HTTPResponse) -> Iterator[tuple[str, Any]]:

@@ -80,7 +80,13 @@ def test_a_mixture_is_published_moved_and_published_again(run, small, at_service
     spec, digest = small / "mixture.yaml", read_lock(small / "mixture.lock.json").digest
     (made,) = lines(run("publish", spec, "--name", "cli-small", "--json"))
     assert (made["digest"], made["change"]) == (digest, "created")
-    assert "unchanged" in run("publish", spec, "--name", "cli-small").stdout
+    again = run("publish", spec, "--name", "cli-small").stdout
+    assert "unchanged" in again
+    assert "text:" not in again
+    text = spec.read_text()
+    spec.write_text(f"# said anew\n{text}")
+    assert "\ntext: first; " in run("publish", spec, "--name", "cli-small").stdout
+    spec.write_text(text)
     spec.write_text(spec.read_text().replace("100 steps", "90 steps"))
     run("lock", spec)
     refused = run("publish", spec, "--name", "cli-small", code=1).stderr
@@ -146,6 +152,8 @@ def test_a_run_is_registered_reported_listed_and_shown(run, at_service):
     assert run("runs", "report", run_id, "--step", 15300, "--loss", "books=2.25", "--loss", "web-high=1e-3",
                "--key", "k").stdout == "report 1: step 15,300\n"  # fmt: skip
     assert run_id in [one["id"] for one in lines(run("runs", "list", "--json"))]
+    assert run_id in run("runs", "list", "--mixture", "demo").stdout
+    assert run("runs", "list", "--mixture", "olmo-3-7b", "--json").stdout == ""
     assert [one["id"] for one in lines(run("runs", "list", "--limit", 1, "--json"))] == [run_id]
     listed = next(line for line in run("runs", "list").stdout.splitlines() if run_id in line)
     assert "try [7]" in listed
@@ -158,9 +166,39 @@ def test_a_run_is_registered_reported_listed_and_shown(run, at_service):
     assert all(row["domain"] in text and f"{row['tokens']:,}" in text for row in shown["domains"])
 
 
-@pytest.mark.parametrize("loss", ["books", "books=", "books=nan", "books=inf", "=1", "books=x"])
-def test_a_loss_that_is_no_finite_number_is_wrong_usage(run, at_service, loss):
-    assert "finite number" in run("runs", "report", "x", "--step", 1, "--loss", loss, code=2).stderr
+def test_a_run_on_plan_looks_on_plan_also_in_a_phase_of_other_weights(run, at_service):
+    run_id = run("runs", "register", "demo").stdout.strip()
+    run("runs", "report", run_id, "--step", 15300)
+    (shown,) = lines(run("runs", "show", run_id, "--json"))
+    assert any(row["weight"] != row["planned_weight"] for row in shown["domains"])
+    cells = {line.split()[0]: line.split()[1:] for line in run("runs", "show", run_id).stdout.splitlines() if line}
+    for row in shown["domains"]:
+        tokens, so_far, whole, weight, weight_so_far, weight_of_whole, *_ = cells[row["domain"]]
+        assert tokens == so_far == f"{row['planned_tokens_so_far']:,}"
+        assert whole == f"{row['planned_tokens']:,}"
+        assert weight == weight_so_far == f"{row['planned_weight_so_far']:.4f}"
+        assert weight_of_whole == f"{row['planned_weight']:.4f}"
+
+
+def test_a_run_that_is_registered_again_with_its_key_is_there_once(run, at_service):
+    first, again = (run("runs", "register", "demo", "--key", "job-4711").stdout for _ in range(2))
+    assert first == again
+
+
+def test_a_loss_that_diverged_is_reported_and_shown_as_null(run, at_service):
+    run_id = run("runs", "register", "demo").stdout.strip()
+    (entry,) = lines(run("runs", "report", run_id, "--step", 7, "--loss", "books=nan", "--loss", "web-high=2.5",
+                         "--loss", "code-python=inf", "--json"))  # fmt: skip
+    assert entry["loss"] == {"books": None, "web-high": 2.5, "code-python": None}
+    (shown,) = lines(run("runs", "show", run_id, "--json"))
+    run("runs", "report", run_id, "--step", shown["steps"])
+    watched = run("runs", "watch", run_id).stdout.splitlines()[0]
+    assert watched.endswith(f"step 7 of {shown['steps']:,}  books null  web-high 2.5000  code-python null")
+
+
+@pytest.mark.parametrize("loss", ["books", "books=", "=1", "books=x"])
+def test_a_loss_that_is_no_number_is_wrong_usage(run, at_service, loss):
+    assert "a domain and a number" in run("runs", "report", "x", "--step", 1, "--loss", loss, code=2).stderr
 
 
 def test_refusals_keep_the_services_codes(run, url, at_service, monkeypatch):

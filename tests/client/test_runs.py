@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import threading
+from typing import Any
 
+import httpx2
+import numpy as np
 import pytest
 from api_helpers import serving
 from service_process import NAME, Harm, ServiceProcess, Shown, free_port, proxy
@@ -115,7 +119,83 @@ def test_what_the_service_refuses_is_said_at_once_with_its_code(run: Shown, data
     assert codes == ["unknown-mixture", "token-missing", "unknown-run", "unknown-domain", "unknown-run"]
 
 
-def test_registering_is_tried_once_because_a_second_would_be_another_run():
-    with pytest.raises(ServiceError) as caught:
-        register_run(f"127.0.0.1:{free_port()}", NAME)
-    assert (caught.value.code, caught.value.facts["attempts"]) == ("service-unreachable", 1)
+def test_without_patience_registering_and_reporting_are_tried_once():
+    nobody = f"127.0.0.1:{free_port()}"
+    for ask in (
+        lambda: register_run(nobody, NAME, patience_seconds=0),
+        lambda: report_progress(nobody, "run", step=1, patience_seconds=0),
+    ):
+        with pytest.raises(ServiceError) as caught:
+            ask()
+        assert (caught.value.code, caught.value.facts["attempts"]) == ("service-unreachable", 1)
+
+
+def test_a_run_whose_registration_was_answered_to_nobody_is_there_once(run: Shown, data_dir, token):
+    lost = iter([True, True])
+
+    def harms(request: bytes) -> Harm:
+        return cut if request.startswith(b"POST") and next(lost, False) else passed_on
+
+    with ServiceProcess(run, data_dir=data_dir) as service, proxy(service.port, harms) as url:
+        made = register_run(url, NAME, name="first", token=token, patience_seconds=60)
+        assert next(lost, None) is None, "two answers were lost"
+        assert [one["id"] for one in listed(service)] == [made["id"]]
+        other = register_run(url, NAME, name="first", token=token)
+        assert [one["id"] for one in listed(service)] == [other["id"], made["id"]], "without a key it is another run"
+        kept = register_run(url, NAME, key="job-7", token=token)
+        assert register_run(url, NAME, key="job-7", token=token)["id"] == kept["id"]
+        assert len(listed(service)) == 3
+
+
+def listed(service: ServiceProcess) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = httpx2.get(f"{service.address}/v1/runs").raise_for_status().json()["items"]
+    return found
+
+
+def test_a_loss_that_is_no_finite_number_is_reported_as_null(run: Shown, data_dir, token):
+    with serving(create_app(Settings(**run.settings | {"data_dir": data_dir}))) as url:
+        made = register_run(url, NAME, token=token)
+        losses = {"code": math.nan, "notes": -math.inf, "web": None}
+        assert report_progress(url, made["id"], step=3, loss=losses, token=token)["loss"] == dict.fromkeys(losses)
+        losses = {"code": np.float32("nan"), "notes": np.float32(0.5)}
+        entry = report_progress(url, made["id"], step=4, loss=losses, token=token)
+        assert entry["loss"] == {"code": None, "notes": 0.5}
+
+
+def test_a_log_that_became_shorter_is_followed_from_its_beginning(run: Shown, data_dir, token):
+    """As of a database put back from a copy: the connection breaks off where the service has just said so."""
+    sent: list[dict[str, Any]] = []
+    said_so: list[int] = []
+
+    def report(step: int) -> None:
+        sent.append(report_progress(service.address, made["id"], step=step, token=token))
+
+    def harms(request: bytes) -> Harm:
+        text = b""
+
+        def harm(seen: int, data: bytes) -> bytes | None:
+            nonlocal text
+            text += data
+            event = text.find(b"event: reset")
+            end = text.find(b"\n\n", event)
+            if event < 0 or end < 0:
+                return data
+            if said_so:
+                return None
+            said_so.append(seen)
+            for step in range(3, 8):
+                report(step)  # the log grows past what was read of it before
+            return data[: end + 2 - seen]
+
+        return harm
+
+    with ServiceProcess(run, data_dir=data_dir) as service, proxy(service.port, harms) as url:
+        made = register_run(url, NAME, token=token)
+        for step in (1, 2):
+            report(step)
+        watched = watch_run(url, made["id"], after=4, patience_seconds=60)
+        seen = [next(watched) for _ in range(7)]
+        report(run.lock.data.steps)
+        seen += list(watched)
+    assert said_so
+    assert seen == sent
