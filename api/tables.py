@@ -18,9 +18,9 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from api.caching import Freshness, Lifetime, address_of, not_modified, tag_of
-from api.formats import NOT_MODIFIED, Format, json_bytes
+from api.formats import NOT_MODIFIED, Format, json_answer, json_bytes
 from api.limits import StreamPlaces, client_of
-from api.lists import link, next_url
+from api.lists import Listed, link, next_url
 from api.table_writers import table_bytes, table_pieces
 from api.threads import Work, threads_of
 
@@ -54,6 +54,29 @@ def table_answer(
     ends = f'"next":{json.dumps(part.next)},"next_url":{json.dumps(url)}{beside}'.encode()
     content = table_bytes(form, part.table, ends=ends)
     return Response(content, headers=fresh.headers(request) | link(url), media_type=form.value)
+
+
+def list_answer(
+    request: Request,
+    form: Format,
+    *,
+    of: str,
+    lifetime: Lifetime,
+    make: Callable[[], Listed],
+    table: Callable[[list[Any]], pa.Table],
+) -> Response:
+    """A list whose items are no rows of a table, or 304: JSON as it is, in other formats what `table` makes of a page.
+
+    of: as `table_answer` has it
+    """
+    if form is Format.JSON:
+        return json_answer(request, of=of, lifetime=lifetime, make=make)
+
+    def part() -> TablePart:
+        made = make()
+        return TablePart(table(made.items), made.next)
+
+    return table_answer(request, form, of=of, lifetime=lifetime, make=part)
 
 
 def chunked_answer(

@@ -16,7 +16,8 @@ from api.columns import By, Where, columns_of
 from api.composition import group
 from api.formats import JsonOnly, TableFormat
 from api.library import LoadedMixture
-from api.lists import LARGEST_NUMBER, Page, PageQuery, number_after, page_answer, page_of
+from api.lists import LARGEST_NUMBER, Listed, Page, PageQuery, number_after, page_answer, page_of
+from api.nested_tables import progress_table
 from api.problems import Problem, pointer_token
 from api.queries import LONGEST_SHOWN
 from api.repository import ProgressEntry, RunRecord
@@ -24,7 +25,7 @@ from api.run_figures import FIGURES, read_by, standing
 from api.run_models import RUN, NewProgress, NewRun, Progress, ReadRow, Run, RunHead
 from api.security import Reads, Runner, TokenFirst
 from api.services import AppServices, Services
-from api.tables import table_answer, table_responses
+from api.tables import list_answer, table_answer, table_responses
 from mixture.errors import nearest
 from mixture.names import DIGEST_MARK
 
@@ -114,14 +115,28 @@ def report(run_id: RunId, new: NewProgress, caller: Runner, services: AppService
     return progress_shown(done.entry)
 
 
-@router.get("/{run_id}/progress", dependencies=[Reads, JsonOnly], responses=problems.documented(404))
-def progress(
-    run_id: RunId, services: AppServices, page: PageQuery, request: Request, response: Response
-) -> Page[Progress]:
-    """The run's log, from its beginning."""
+@router.get(
+    "/{run_id}/progress",
+    dependencies=[Reads],
+    response_model=None,
+    responses={
+        **table_responses(
+            Page[Progress],
+            '"seq","step","domain","loss","key","at","by"\n'
+            '1530,15300,"web-high",2.31,"attempt-1",2026-03-01 12:00:00.000000Z,"trainer"\n',
+        ),
+        **problems.documented(404),
+    },
+)
+def progress(run_id: RunId, services: AppServices, form: TableFormat, page: PageQuery, request: Request) -> Response:
+    """The run's log, from its beginning. In the other formats a row is a report and one of the losses that it says."""
     entries = services.repository.progress(run_id, after=number_after(page) or 0, limit=page.limit + 1)
-    made = page_of([progress_shown(one) for one in entries], page, key=lambda one: one.seq, request=request)
-    return page_answer(made, response)
+
+    def make() -> Listed:
+        made = page_of([progress_shown(one) for one in entries], page, key=lambda one: one.seq, request=request)
+        return Listed(items=made.items, next=made.next, next_url=made.next_url)
+
+    return list_answer(request, form, of=str(entries), lifetime=Lifetime.NOT_AT_ALL, make=make, table=progress_table)
 
 
 @router.get(

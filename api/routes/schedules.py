@@ -1,12 +1,13 @@
 """/v1/mixtures/{ref}/positions, counts, find, handoffs, history: what stands at any place of a run.
 
-Rows have the names that the command line's `--json` has.
+JSON is what the command line's `--json` prints; tables of counts have a row a step and domain.
 """
 
 from __future__ import annotations
 
 from typing import Annotated
 
+import pyarrow as pa
 from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel, ConfigDict, Field, RootModel
 from starlette.responses import Response
@@ -14,11 +15,12 @@ from starlette.responses import Response
 from api import problems
 from api.formats import NOT_MODIFIED, JsonOnly, TableFormat, json_answer
 from api.lists import Listed, Page, PageAsked, encode_cursor, next_url, number_after, page_query
+from api.nested_tables import counts_table, found_table
 from api.positions import CHUNK_ROWS, SCHEMA, batches_at, range_batches
 from api.queries import wrong_query
 from api.security import Reads
 from api.services import AppServices, AskedMixture
-from api.tables import chunked_answer, table_responses
+from api.tables import chunked_answer, list_answer, table_responses
 from mixture.schedule import Schedule
 
 router = APIRouter(prefix="/v1/mixtures", tags=["schedules"], dependencies=[Reads])
@@ -157,12 +159,17 @@ def _check_range(schedule: Schedule, first: int, rows: int, *, most: int) -> Non
 
 @router.get(
     "/{ref}/counts",
-    dependencies=[JsonOnly],
-    response_model=Page[CountsRow],
-    responses=NOT_MODIFIED | problems.documented(404),
+    response_model=None,
+    responses={
+        **table_responses(Page[CountsRow], '"step","domain","sequences"\n15300,"c00q0",812000\n'),
+        **problems.documented(404),
+    },
 )
-def counts(asked: AskedMixture, request: Request, steps: Steps) -> Response:
-    """How many sequences each domain has given before steps, of any length: one object a step, in the order asked."""
+def counts(asked: AskedMixture, form: TableFormat, request: Request, steps: Steps) -> Response:
+    """How many sequences each domain has given before steps, of any length: one object a step, in the order asked.
+
+    In the other formats one row a step and domain.
+    """
     schedule = asked.mixture.lock.schedule()
     _check_domains("step", len(steps), schedule, most=MOST_COUNTS)
 
@@ -170,26 +177,38 @@ def counts(asked: AskedMixture, request: Request, steps: Steps) -> Response:
         found = (schedule.counts(step).tolist() for step in steps)
         return Listed(items=[dict(zip(schedule.names, one, strict=True)) for one in found])
 
-    return json_answer(request, of=asked.mixture.digest, lifetime=asked.lifetime, make=make)
+    def table(items: list[dict[str, int]]) -> pa.Table:
+        return counts_table(steps, items)
+
+    return list_answer(request, form, of=asked.mixture.digest, lifetime=asked.lifetime, make=make, table=table)
 
 
 @router.get(
-    "/{ref}/find", dependencies=[JsonOnly], response_model=Found, responses=NOT_MODIFIED | problems.documented(404)
+    "/{ref}/find",
+    response_model=None,
+    responses={**table_responses(Found, '"position","step","slot"\n81250031,7213,3295\n'), **problems.documented(404)},
 )
 def find(
     asked: AskedMixture,
+    form: TableFormat,
     request: Request,
     domain: Annotated[str, Query(max_length=1000, examples=["web-high"])],
     token: Annotated[int, Query(ge=0, description="An offset in the domain's tokens.", examples=[5000000])],
 ) -> Response:
-    """Every position whose sequence holds a token, in order; none where its turn does not come in this run."""
+    """Every position whose sequence holds a token, in order; none where its turn does not come in this run.
+
+    In the other formats with the step and slot of each.
+    """
     schedule = asked.mixture.lock.schedule()
 
     def make() -> Listed:
         _check_epochs(schedule, domain)
         return Listed(items=list(schedule.find(domain, token)))
 
-    return json_answer(request, of=asked.mixture.digest, lifetime=asked.lifetime, make=make)
+    def table(positions: list[int]) -> pa.Table:
+        return found_table(schedule, positions)
+
+    return list_answer(request, form, of=asked.mixture.digest, lifetime=asked.lifetime, make=make, table=table)
 
 
 def _check_epochs(schedule: Schedule, name: str) -> None:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
+import pyarrow as pa
 from fastapi import APIRouter, Depends, Path, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from api import problems
 from api.caching import Lifetime
-from api.formats import NOT_MODIFIED, JsonOnly, json_answer
+from api.formats import NOT_MODIFIED, JsonOnly, TableFormat, json_answer
 from api.lists import Listed, Page, PageAsked, encode_cursor, next_url, number_after, page_query
+from api.nested_tables import sequences_table
 from api.routes.schedules import PositionRow
 from api.security import Reads
 from api.services import AskedMixture
 from api.step_reads import read_sequences, schedule_with
+from api.tables import list_answer, table_responses
 from mixture.names import DIGEST_MARK
 
 router = APIRouter(prefix="/v1/mixtures", tags=["schedules"], dependencies=[Reads])
@@ -100,14 +103,21 @@ def show(asked: AskedMixture, step: StepNumber, request: Request) -> Response:
 
 @router.get(
     "/{ref}/steps/{step}/sequences",
-    dependencies=[JsonOnly],
-    response_model=Page[SequenceRow],
-    responses=NOT_MODIFIED | problems.documented(404, 409),
+    response_model=None,
+    responses={
+        **table_responses(
+            Page[SequenceRow],
+            '"position","step","slot","domain",…,"tokens","document_id","document_first_token","document_tokens",…\n'
+            '1216512000,108000,0,"c14q3",…,4096,"a/17",812,96,…\n',
+        ),
+        **problems.documented(404, 409),
+    },
 )
-def sequences(asked: AskedMixture, step: StepNumber, page: SlotsQuery, request: Request) -> Response:
+def sequences(asked: AskedMixture, step: StepNumber, form: TableFormat, page: SlotsQuery, request: Request) -> Response:
     """The step's sequences in order of slots, each with the documents that it reads from where the service has a store.
 
-    A page may be shorter than `limit` where sequences have very many documents.
+    A page may be shorter than `limit` where sequences have very many documents. In the other formats a row is a
+    sequence and one of its documents, `document_…`.
     """
     schedule, store, after = schedule_with(asked.mixture.lock, step), asked.mixture.store, number_after(page)
     size = schedule.batch_of(step)
@@ -120,10 +130,15 @@ def sequences(asked: AskedMixture, step: StepNumber, page: SlotsQuery, request: 
         cursor = encode_cursor(end - 1) if end < size else None
         return Listed(items=shown, next=cursor, next_url=next_url(request, cursor))
 
-    return json_answer(
+    def table(rows: list[dict[str, Any]]) -> pa.Table:
+        return sequences_table(rows, store, schedule.names[0])
+
+    return list_answer(
         request,
+        form,
         # Documents follow from the store, which may be there later, or another one.
         of=f"{asked.mixture.digest} {store.digest if store else None}",
         lifetime=Lifetime.SHORT,
         make=make,
+        table=table,
     )

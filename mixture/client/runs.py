@@ -7,7 +7,7 @@ import math
 import secrets
 from collections.abc import Iterator, Mapping
 from http.client import HTTPResponse
-from typing import Any
+from typing import Any, SupportsFloat
 from urllib.parse import quote
 
 from mixture.client.address import API, service_address
@@ -67,7 +67,7 @@ def report_progress(
     run_id: str,
     *,
     step: int,
-    loss: Mapping[str, float | None] | None = None,
+    loss: Mapping[str, SupportsFloat | None] | None = None,
     key: str | None = None,
     token: str | None = None,
     patience_seconds: float = PATIENCE_SECONDS,
@@ -139,7 +139,7 @@ def _new_key() -> str:
     return secrets.token_hex(8)
 
 
-def _finite(value: float | None) -> float | None:
+def _finite(value: SupportsFloat | None) -> float | None:
     return float(value) if value is not None and math.isfinite(value) else None
 
 

@@ -7,6 +7,7 @@ import json
 
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.parquet as pq
 import pytest
 from api_helpers import MIXTURES, ask
 
@@ -188,6 +189,36 @@ def test_the_log_has_every_report_in_order_in_pages(app, post, run):
     assert [entry["seq"] for entry in found] == [1, 2, 3, 4, 5, 6, 7]
     assert [{name: entry[name] for name in ("step", "loss", "key")} for entry in found] == sent
     assert {entry["by"] for entry in found} == {"trainer"}
+
+
+def test_the_log_comes_as_tables_of_a_row_a_loss(app, post, run):
+    address = f"/v1/runs/{run}/progress"
+    empty = pa.ipc.open_stream(pa.BufferReader(get(app, f"{address}.arrow").content)).read_all()
+    assert empty.num_rows == 0
+    bodies = [{"step": 1}, {"step": 2, "loss": {"books": 2.5, "web-high": None}, "key": "k"}, {"step": 3, "loss": {}}]
+    for body in bodies:
+        post(address, body)
+    table = pq.read_table(pa.BufferReader(get(app, f"{address}.parquet").content))
+    assert table.schema == empty.schema
+    rows = [tuple(row.values())[:5] for row in table.to_pylist()]
+    assert rows == [
+        (1, 1, None, None, None),
+        (2, 2, "books", 2.5, "k"),
+        (2, 2, "web-high", None, "k"),
+        (3, 3, None, None, None),
+    ]
+    items = get(app, address).json()["items"]
+    assert [one.isoformat() for one in table["at"].to_pylist()[:2]] == [
+        item["at"].replace("Z", "+00:00") for item in items[:2]
+    ]
+    first = get(app, f"{address}.csv?limit=2")
+    assert len(first.text.splitlines()) == 4
+    last = get(app, first.links["next"]["url"])
+    assert last.text.splitlines()[1].startswith("3,3,")
+    tag = get(app, address).headers["ETag"]
+    assert ask(app, "GET", address, headers={"If-None-Match": tag}).status_code == 304
+    post(address, {"step": 4})
+    assert ask(app, "GET", address, headers={"If-None-Match": tag}).status_code == 200
 
 
 def test_a_report_with_a_key_that_is_sent_again_is_added_once(app, post, run):

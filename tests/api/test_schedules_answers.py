@@ -10,6 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx2
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
 import pytest
 from api_helpers import MIXTURES, ask, client_of
 from mixture_folder import write_mixture
@@ -125,7 +128,37 @@ def test_an_unknown_domain_gets_the_nearest_name(client: httpx2.Client):
     assert problem["hint"] == "did you mean 'web-high'?"
 
 
-@pytest.mark.parametrize("part", ["counts?step=0", "find?domain=web-high&token=0", "handoffs", "history?step=0"])
+def table_at(client: httpx2.Client, address: str, form: str) -> list[dict[str, object]]:
+    path, _, query = address.partition("?")
+    data = pa.BufferReader(client.get(f"{path}.{form}?{query}").raise_for_status().content)
+    match form:
+        case "csv":
+            return pyarrow.csv.read_csv(data).to_pylist()
+        case "parquet":
+            return pq.read_table(data).to_pylist()
+        case _:
+            return pa.ipc.open_stream(data).read_all().to_pylist()
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "arrow"])
+def test_counts_and_what_is_found_come_as_tables_in_long_form(client: httpx2.Client, form: str):
+    here = "/v1/mixtures/marin-535b-a23b"
+    address = f"{here}/counts?step=108000&step=0&step=108000"
+    expected = [
+        {"step": step, "domain": domain, "sequences": sequences}
+        for step, one in zip((108_000, 0, 108_000), client.get(address).json()["items"], strict=True)
+        for domain, sequences in one.items()
+    ]
+    assert table_at(client, address, form) == expected
+    address = f"{here}/find?domain=c12q3&token=5000000"
+    positions = client.get(address).json()["items"]
+    assert positions
+    placed = client.get(f"{here}/positions", params={"at": positions}).json()["items"]
+    expected = [{name: one[name] for name in ("position", "step", "slot")} for one in placed]
+    assert table_at(client, address, form) == expected
+
+
+@pytest.mark.parametrize("part", ["handoffs", "history?step=0"])
 def test_answers_that_are_no_tables_come_as_json_only(client: httpx2.Client, part: str):
     name, _, query = part.partition("?")
     answer = client.get(f"/v1/mixtures/demo/{name}.csv?{query}")

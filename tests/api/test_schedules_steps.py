@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
 import pytest
 from api_helpers import MIXTURES, ask
 from fastapi import FastAPI
@@ -113,6 +116,38 @@ def test_documents_come_with_their_attributes(make_app, tmp_path: Path):
         table = held.documents(one["domain"], one["first_token"], one["tokens"])
         assert one["documents"] == table.to_pylist()
         assert list(one["documents"][0]) == table.column_names
+
+
+def test_a_steps_sequences_come_as_tables_of_a_row_a_document(app: FastAPI, store: Store):
+    address = "/v1/mixtures/small/steps/3/sequences"
+    for limit in (24, 7):
+        url: str | None = f"{address}.parquet?limit={limit}"
+        tables = []
+        while url:
+            answer = ask(app, "GET", url).raise_for_status()
+            tables.append(pq.read_table(pa.BufferReader(answer.content)))
+            url = answer.links.get("next", {}).get("url")
+        assert len(tables) == -(-24 // limit)
+        expected = [
+            {name: one[name] for name in one if name != "documents"}
+            | {f"document_{name}": value for name, value in held.items()}
+            for one in all_items(app, address)
+            for held in one["documents"]
+        ]
+        assert pa.concat_tables(tables).to_pylist() == expected
+    csv = pyarrow.csv.read_csv(pa.BufferReader(ask(app, "GET", f"{address}.csv?limit=24").content))
+    assert csv.to_pylist() == expected
+
+
+def test_without_a_store_a_table_has_a_row_a_sequence_and_no_document(client: httpx2.Client):
+    address = "/v1/mixtures/marin-535b-a23b/steps/311999/sequences"
+    answer = client.get(f"{address}.arrow?limit=5").raise_for_status()
+    none = {"document_id": None, "document_first_token": None, "document_tokens": None}
+    expected = [
+        {name: one[name] for name in one if name != "documents"} | none
+        for one in client.get(f"{address}?limit=5").json()["items"]
+    ]
+    assert pa.ipc.open_stream(pa.BufferReader(answer.content)).read_all().to_pylist() == expected
 
 
 def test_a_page_ends_early_where_sequences_have_very_many_documents(make_app, tmp_path: Path):
