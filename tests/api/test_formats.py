@@ -148,6 +148,9 @@ def test_what_a_digest_names_holds_for_good_and_what_a_name_points_to_for_second
     pinned = client.get(f"/v1/catalogs/{ref}/domains.csv")
     assert pinned.headers["cache-control"] == "public, max-age=31536000, immutable"
     assert client.get("/v1/mixtures").headers["cache-control"] == "no-cache"
+    for page in (f"/mixtures/{ref}", f"/catalogs/{ref}"):
+        # A page says what the name led to before and after, too.
+        assert client.get(page).headers["cache-control"] == "public, max-age=10, must-revalidate"
 
 
 def test_csv_reads_back_as_the_catalog_that_it_is(client: httpx2.Client, tmp_path):

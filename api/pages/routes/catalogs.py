@@ -17,9 +17,9 @@ from api.pages.catalog_made import MoveView
 from api.pages.catalog_order import Measure
 from api.pages.catalog_panel import PanelPage, PanelView
 from api.pages.catalog_parts import cell_panel, found_texts
+from api.pages.moves import moves_of
 from api.pages.render import page_answer
 from api.queries import wrong_query
-from api.repository import RepositoryError
 from api.security import Reads
 from api.services import AppServices, AskedMixture, Services
 
@@ -61,7 +61,9 @@ def catalog(
     shown, texts = asked.mixture, services.settings.examples
     overlay = shown if not mixture else _overlay(services, shown, mixture)
     overlays = [one for one in services.builtin.all().values() if is_over(one, shown)]
-    facts = catalog_facts(shown, ref=str(asked.ref), overlay=overlay, overlays=overlays, moves=_moves(services, shown))
+    # Where nobody can say what the name led to, it leads to this one at least.
+    moves = moves_of(services, shown.name, most=MOST_MOVES) or (MoveView(digest=shown.digest, at=None, by=None),)
+    facts = catalog_facts(shown, ref=str(asked.ref), overlay=overlay, overlays=overlays, moves=moves)
     if phase and phase not in facts.planned.phases:
         hint = facts.planned.near(phase)
         raise wrong_query("phase", f"{overlay.name} has no phase {phase!r}", "unknown-phase", hint=hint)
@@ -104,13 +106,3 @@ def _overlay(services: Services, shown: LoadedMixture, name: str) -> LoadedMixtu
         detail = f"the mixture {name!r} does not draw from the domains of {shown.name!r}"
         raise wrong_query("mixture", detail, "other-catalog")
     return found
-
-
-def _moves(services: Services, mixture: LoadedMixture) -> tuple[MoveView, ...]:
-    """What the name leads to and led to before, the last first; only this version where nobody can say it now."""
-    try:
-        kept = services.repository.name_history(mixture.name, limit=1000)
-    except RepositoryError:
-        kept = []
-    moves = [MoveView(digest=one.to_digest, at=one.at, by=one.by) for one in reversed(kept)][:MOST_MOVES]
-    return tuple(moves) or (MoveView(digest=mixture.digest, at=None, by=None),)

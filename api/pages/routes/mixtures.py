@@ -9,13 +9,12 @@ from starlette.responses import Response
 
 from api.caching import Lifetime
 from api.overviews import overview_of
-from api.pages.catalog_made import MoveView
 from api.pages.mixture import mixture_view
 from api.pages.mixture_compare import compare_view
+from api.pages.moves import moves_of
 from api.pages.render import page_answer
-from api.repository import RepositoryError
 from api.security import Reads
-from api.services import AppServices, AskedMixture, Services
+from api.services import AppServices, AskedMixture
 
 router = APIRouter(tags=["pages"], include_in_schema=False, dependencies=[Reads])
 SHOWN_MOVES = 50
@@ -51,7 +50,8 @@ def mixture(
             make=lambda: compare_view(
                 shown,
                 other,
-                asked=with_,
+                asked=str(asked.ref),
+                other_asked=with_,
                 phase=phase,
                 other_phase=with_phase,
                 by=by,
@@ -60,21 +60,14 @@ def mixture(
                 other_overview=other_overview,
             ),
         )
-    moves = _moves(services, shown.name)
+    moves = moves_of(services, shown.name, most=SHOWN_MOVES)
     others = [str(one.name) for one in services.heads(after=None, limit=SHOWN_OTHERS) if one.name != shown.name]
     return page_answer(
         request,
         "mixture.html",
         of=f"{shown.digest} {shown.spec_text} {moves} {others} {overview}",
-        lifetime=asked.lifetime,
-        make=lambda: mixture_view(shown, by=by, sort=sort, whole=whole, overview=overview, moves=moves, others=others),
+        lifetime=Lifetime.SHORT,  # pinned or not: versions, and what it can be compared with, are on it too
+        make=lambda: mixture_view(
+            shown, asked=str(asked.ref), by=by, sort=sort, whole=whole, overview=overview, moves=moves, others=others
+        ),
     )
-
-
-def _moves(services: Services, name: str) -> list[MoveView]:
-    """What a name leads to and led to before, the newest first; nothing where nobody can say it now."""
-    try:
-        kept = services.repository.name_history(name, limit=1000)
-    except RepositoryError:
-        return []
-    return [MoveView(digest=one.to_digest, at=one.at, by=one.by) for one in reversed(kept)][:SHOWN_MOVES]
