@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 GRACE_SECONDS = 3
 """What streams and requests under way have to end in, once the process was told to: it is gone within five seconds."""
+WORKER_SECONDS = 60
+"""How long a worker may owe its parent an answer until it is killed as one that hangs: under heavy load it is late."""
 
 Config = Annotated[Path | None, typer.Option(metavar="FILE", help="Settings, TOML; MIXTURE_… in the environment wins.")]
 DataDir = Annotated[
@@ -95,6 +97,7 @@ def serve(
             access_log=False,
             server_header=False,
             timeout_graceful_shutdown=GRACE_SECONDS,
+            timeout_worker_healthcheck=WORKER_SECONDS,
             forwarded_allow_ips=list(settings.trusted_proxies),
         )
         builtin = (
