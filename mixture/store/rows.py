@@ -32,6 +32,8 @@ class Files(dict[int, OpenFile]):
         self._paths = paths
         self._sizes = sizes
         self._most = max(16, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 4)
+        self.most_mapped = self._most // 8
+        """Files whose maps one call may hold, kept here or not: a map has a descriptor, and many threads call."""
         self._guard = threading.Lock()
 
     def __missing__(self, number: int) -> OpenFile:
@@ -86,7 +88,8 @@ class TokenReader:
 
         out: where they go, contiguous and of the store's dtype; a buffer that is used again saves the page faults of a
         new one. Rows that go there are read and not copied from maps: a file that is cut short meanwhile is an error,
-        where a map would end the process. It takes 0.48 ms for 4 MiB of rows of 16 KiB, and 0.34 from maps.
+        where a map would end the process. It takes 0.48 ms for 4 MiB of rows of 16 KiB, and 0.34 from maps. So are rows
+        of more files than one call may map.
 
         Errors: StoreError `range-outside` where a row goes past the end of its domain, `store-changed`, `file-size`.
         """
@@ -94,9 +97,11 @@ class TokenReader:
         size = length * self._dtype.itemsize
         places = list(zip(file.tolist(), (DATA_START + start * self._dtype.itemsize).tolist(), strict=True))
         across = dict.fromkeys(np.flatnonzero(start + length > self._file_tokens).tolist())
+        numbers = set(file.tolist())
+        if out is None and len(numbers) > self._files.most_mapped:
+            out = np.empty((len(places), length), self._dtype)
         if out is None:
-            # What is kept is a map alone: there may be more files than the system lets a process hold.
-            maps = {number: memoryview(self._files.checked(number).mapped) for number in set(file.tolist())}
+            maps = {number: memoryview(self._files.checked(number).mapped) for number in numbers}
             parts = [maps[number][at : at + size] for number, at in places]
             for row in across:
                 parts[row] = self.range(int(domain[row]), int(first_token[row]), length).data.cast("B")
@@ -109,7 +114,7 @@ class TokenReader:
                 hint=f"contiguous, of shape {(len(places), length)} and type {self._dtype} is right here",
             )
         target = out.reshape(-1).data.cast("B")
-        for number in set(file.tolist()):
+        for number in numbers:
             self._files.checked(number)
         for row, (number, at) in enumerate(places):
             if row in across:
