@@ -7,6 +7,7 @@ from fractions import Fraction
 from hypothesis import strategies as st
 
 from mixture.schedule import WHOLE, Batch, Domain, ScheduleData, Segment, apportion
+from mixture.schedule.fields import MAX_TOKENS
 
 BLOCKS_AND_LENGTHS = [
     (1, (1,)),
@@ -17,6 +18,10 @@ BLOCKS_AND_LENGTHS = [
     (1 << 20, (64, 4_096, 1 << 20)),  # windows of more sequences than are sorted
     (1 << 40, (1 << 19, 1 << 30, 1 << 40)),  # and of more than fit memory
 ]
+MOST_SEGMENTS, MOST_STEPS = 5, 30
+BATCHES = [1, 2, 3, 8, 11, 64]
+MOST_SEQUENCES = MOST_SEGMENTS * MOST_STEPS * max(BATCHES)
+"""Of a run, those left out not counted in."""
 
 
 @st.composite
@@ -63,11 +68,13 @@ def _domains(draw: st.DrawFn, block: int, longest: int) -> tuple[int, int | None
 def _segments(draw: st.DrawFn, lengths: list[int], num_domains: int) -> list[Segment]:
     segments: list[Segment] = []
     first = 0
-    for _ in range(draw(st.integers(1, 5))):
-        steps = draw(st.integers(1, 30))
+    # All that is left out, and all that is read, of the greatest length: no more tokens than a run may have.
+    most_skipped = min(10**9, (MAX_TOKENS // max(lengths) - MOST_SEQUENCES) // MOST_SEGMENTS)
+    for _ in range(draw(st.integers(1, MOST_SEGMENTS))):
+        steps = draw(st.integers(1, MOST_STEPS))
         if segments and draw(st.integers(0, 3)) == 0:
             before = segments[-1]
-            skip = draw(st.one_of(st.integers(1, 400), st.just(10**9)))
+            skip = draw(st.one_of(st.integers(1, 400), st.just(most_skipped)))
             segments.append(Segment(first, steps, before.sequence_length, before.weights, skip))
         else:
             length, weights = draw(st.sampled_from(lengths)), draw(_weights(num_domains))
@@ -90,7 +97,7 @@ def _batches(draw: st.DrawFn, steps: int) -> list[Batch]:
     batches: list[Batch] = []
     first = 0
     while first < steps:
-        sequences, mix = draw(st.sampled_from([1, 2, 3, 8, 11, 64])), draw(st.sampled_from([1, 1, 2, 3, 7]))
+        sequences, mix = draw(st.sampled_from(BATCHES)), draw(st.sampled_from([1, 1, 2, 3, 7]))
         if not batches or (batches[-1].sequences, batches[-1].mix_steps) != (sequences, mix):
             batches.append(Batch(first, sequences, mix))
         first += draw(st.integers(1, 90))
