@@ -113,7 +113,21 @@ def test_a_byte_changed_on_the_way_is_found_and_the_step_read_again(long_run: Sh
     assert bytes_of(read) == bytes_of(open_stream(long_run.lock, long_run.store))
 
 
-def test_a_service_that_has_another_lock_now_is_refused(long_run: Shown, make):
+def test_a_stream_goes_on_with_its_run_at_a_service_whose_folder_holds_another_lock_now(long_run: Shown, make):
+    port = free_port()
+    with ServiceProcess(long_run, port=port) as service:
+        stream = open_remote_stream(service.url, patience_seconds=60)
+        read = [next(stream) for _ in range(10)]
+        stream.close()
+    changed = make(LONG.replace("code: 60%, notes: 40%", "code: 61%, notes: 39%"), steps=STEPS)
+    with ServiceProcess(changed, port=port) as service:
+        read += list(stream)
+        with open_remote_stream(service.url) as anew:
+            assert anew.lock.digest == changed.lock.digest != long_run.lock.digest
+    assert bytes_of(read) == bytes_of(open_stream(long_run.lock, long_run.store))
+
+
+def test_a_service_that_never_had_the_lock_is_refused_and_the_lock_named(long_run: Shown, make):
     port = free_port()
     with ServiceProcess(long_run, port=port) as service:
         stream = open_remote_stream(service.url, patience_seconds=60)
@@ -122,11 +136,12 @@ def test_a_service_that_has_another_lock_now_is_refused(long_run: Shown, make):
     local = open_stream(long_run.lock, long_run.store)
     assert bytes_of(read) == bytes_of(next(local) for _ in range(10))
     changed = make(LONG.replace("code: 60%, notes: 40%", "code: 61%, notes: 39%"), steps=STEPS)
-    with ServiceProcess(changed, port=port):
+    with ServiceProcess(changed, port=port, data_dir=long_run.folder / "other"):
         for _ in range(2):
-            with pytest.raises(StreamError) as caught:
+            with pytest.raises(StreamError, match=long_run.lock.digest) as caught:
                 next(stream)
             assert caught.value.code == "lock-differs"
+            assert caught.value.facts["expected"] == long_run.lock.digest
         assert stream.state_dict() == local.state_dict()
 
 
