@@ -150,7 +150,8 @@ def open_remote_stream(
 
     Raises ServiceError: `url-invalid`, `service-unreachable`, `unknown-mixture`, `token-missing`, `store-missing` where
     the service has no store for the mixture, and others as it says; StreamError: `rank-invalid`, `batch-not-divisible`.
-    Later a batch may raise StreamError `lock-differs`, `content-differs`, ServiceError `service-unreachable`.
+    Later a batch may raise StreamError `lock-differs`, `content-differs`, ServiceError `service-unreachable`,
+    `store-replaced` where another store lies in the place of the service's.
     """
     opening = min(opening_seconds, patience_seconds)
     named = Service(mixture_address(url), token, timeout_seconds, opening)

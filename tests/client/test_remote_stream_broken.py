@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 from pathlib import Path
 
 import pytest
+from api_helpers import serving
 from client.trainer import Trainer, digests
 from service_process import NAME, Harm, ServiceProcess, Shown, free_port, proxy, shown
 from stream_helpers import DOMAINS, bytes_of, make_store
 
+from api import Settings, create_app
 from mixture.client import open_remote_stream
-from mixture.errors import StreamError
+from mixture.errors import ServiceError, StreamError
 from mixture.plan import make_lock, make_plan
 from mixture.spec import load_spec
 from mixture.stream import open_stream
@@ -164,3 +167,24 @@ def test_a_service_whose_store_holds_other_text_now_is_refused(long_run: Shown, 
         with open_remote_stream(service.url) as anew:
             anew.load_state_dict(state)  # nothing of the changed domain was read before it
             assert next(anew).step == 1
+
+
+def test_a_store_that_is_replaced_under_a_running_service_is_refused_at_once_until_it_is_back(
+    long_run: Shown, tmp_path: Path
+):
+    there, text = tmp_path / "there", DOMAINS["web"]["web-3"]
+    shutil.copytree(long_run.store.path, there)
+    other = make_store(tmp_path / "other", DOMAINS | {"web": DOMAINS["web"] | {"web-3": text.swapcase()}}).path
+    settings = Settings(**long_run.settings | {"store_dirs": (there,)})
+    with serving(create_app(settings)) as url, open_remote_stream(f"{url}/v1/mixtures/{NAME}") as stream:
+        read = [next(stream)]
+        stream.close()
+        there.rename(tmp_path / "away")
+        other.rename(there)
+        with pytest.raises(ServiceError) as caught:
+            next(stream)
+        assert (caught.value.code, caught.value.facts["status"]) == ("store-replaced", 409)
+        there.rename(other)
+        (tmp_path / "away").rename(there)
+        read += list(stream)
+    assert bytes_of(read) == bytes_of(open_stream(long_run.lock, long_run.store))
