@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from api.composition import group
 from api.library import LoadedMixture
+from api.pages.catalog_facts import pinned
 from api.pages.catalog_made import MoveView
 from api.pages.mixture_chart import Areas, Label, areas
 from api.pages.mixture_columns import first_column, group_columns
@@ -60,6 +61,7 @@ class MixtureView(BaseModel):
     by:       the column whose values are the groups; columns: those that it could be
     sort:     the column that domains are in order of, `-` before it: the largest first
     shown, groups_shown: how many domains and groups the page lists; data have all domains
+    asked:    how the page was asked for, by name or by digest, which its links keep; ref: by digest
     others:   mixtures to compare with
     moves:    what the name points to and pointed to, the newest first; empty where there is no history
     """
@@ -67,6 +69,7 @@ class MixtureView(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     name: str
+    asked: str
     ref: str
     digest: str
     description: str
@@ -102,6 +105,10 @@ class MixtureView(BaseModel):
             made[name] = pa.array([getattr(row, name) for row in self.domains], pa.float64())
         return pa.table(made)
 
+    def ref_of(self, digest: str) -> str:
+        """The reference of what the name pointed to."""
+        return f"{self.name}{DIGEST_MARK}{digest}"
+
     def is_sorted(self, column: str) -> str | None:
         """`ascending` or `descending` where domains are in order of this column."""
         if self.sort.removeprefix("-") != column:
@@ -118,6 +125,7 @@ class MixtureView(BaseModel):
 def mixture_view(
     mixture: LoadedMixture,
     *,
+    asked: str | None = None,
     by: str | None = None,
     sort: str | None = None,
     whole: bool | None = None,
@@ -127,6 +135,7 @@ def mixture_view(
 ) -> MixtureView:
     """The view of a mixture. A column or an order that the mixture does not have counts as none.
 
+    asked:    how the page was asked for, None: by name
     by:       a column of the catalog, None: the rows of the overview's map, else the first of a few labels
     sort:     a column of the domain table, or `weight:` and a phase, with `-` for the largest first
     whole:    whether to list every domain, None: where there are not too many
@@ -145,7 +154,8 @@ def mixture_view(
     labels = [_label(cell_text(cast(Cell, value)), titles) for (value,) in groups.keys]
     return MixtureView(
         name=mixture.name,
-        ref=f"{mixture.name}{DIGEST_MARK}{mixture.digest}",
+        asked=asked or mixture.name,
+        ref=pinned(mixture),
         digest=mixture.digest,
         description=mixture.description,
         **{name: plan[name] for name in ("tokenizer", "steps", "sequences", "tokens")},

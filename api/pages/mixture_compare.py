@@ -31,9 +31,13 @@ class _Frozen(BaseModel):
 
 
 class Side(_Frozen):
-    """One of the two; phase: the stretch of it that is compared, None: the whole run."""
+    """One of the two; phase: the stretch of it that is compared, None: the whole run.
+
+    asked: how it was asked for, by name or by digest, which links keep; ref: by digest
+    """
 
     name: str
+    asked: str
     ref: str
     digest: str
     phase: str | None
@@ -83,7 +87,6 @@ class MapRow(_Frozen):
 class CompareView(_Frozen):
     """Two mixtures. Differences are this one's figure less the other's; rows with the largest come first.
 
-    asked:     how the other one was named
     domains:   all of both, by name; shown: how many of them the page lists
     only_here, only_there: domains that one of them alone has
     groups:    by the column `by`, where both have it; map_columns: of the map, where both have the same
@@ -91,7 +94,6 @@ class CompareView(_Frozen):
 
     one: Side
     other: Side
-    asked: str
     distance: Distance
     distances: tuple[Distance, ...]
     domains: tuple[CompareRow, ...]
@@ -156,6 +158,7 @@ def compare_view(
     other: LoadedMixture,
     *,
     asked: str | None = None,
+    other_asked: str | None = None,
     phase: str | None = None,
     other_phase: str | None = None,
     by: str | None = None,
@@ -176,9 +179,8 @@ def compare_view(
         pairs = [(phase, other_phase)]
     distances = {(a, b): _distance(a, b, stretches[a], others[b]) for a, b in pairs}
     made = CompareView(
-        one=_side(mixture, phase),
-        other=_side(other, other_phase),
-        asked=asked or other.name,
+        one=_side(mixture, asked, phase),
+        other=_side(other, other_asked, other_phase),
         distance=distances[phase, other_phase],
         distances=tuple(distances.values()),
         domains=tuple(rows),
@@ -191,9 +193,10 @@ def compare_view(
     return made.model_copy(update=_map(mixture, other, one, two, overview, other_overview))
 
 
-def _side(mixture: LoadedMixture, phase: str | None) -> Side:
+def _side(mixture: LoadedMixture, asked: str | None, phase: str | None) -> Side:
     return Side(
         name=mixture.name,
+        asked=asked or mixture.name,
         ref=pinned(mixture),
         digest=mixture.digest,
         phase=phase,

@@ -56,12 +56,14 @@ class Change(_Frozen):
 class WhatIfView(_Frozen):
     """The form, and what comes of it.
 
+    asked:   how the page was asked for, by name or by digest, which its links keep; ref: by digest
     by:      the column that rows of the form are of; the domains' own: each row is a domain
     answer:  None where nothing is asked, or it was refused: `refused` says why, `hint` what would be right
     new, gone: messages of findings that the changes bring, and of those that they take away
     """
 
     name: str
+    asked: str
     ref: str
     digest: str
     by: str
@@ -131,6 +133,7 @@ def what_if_view(
     query: Mapping[str, str],
     *,
     by: str,
+    asked: str | None = None,
     overview: Overview | None = None,
     answer: WhatIfAnswer | None = None,
     refused: str | None = None,
@@ -153,6 +156,7 @@ def what_if_view(
     first = {key for key, *_ in lines[: rows_shown(len(lines), whole=whole)]}
     view = WhatIfView(
         name=mixture.name,
+        asked=asked or mixture.name,
         ref=pinned(mixture),
         digest=mixture.digest,
         by=by,

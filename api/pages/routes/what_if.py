@@ -48,6 +48,7 @@ async def what_if(asked: AskedMixture, services: AppServices, request: Request) 
             mixture,
             query,
             by=by,
+            asked=str(asked.ref),
             overview=overview,
             answer=answer,
             refused=None if refused is None else str(refused.detail),
