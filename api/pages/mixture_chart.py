@@ -93,11 +93,8 @@ class Areas(BaseModel):
         return " ".join(f"{x:g},{y:g}" for x, y in (reversed(kept) if backwards else kept))
 
     def numbers(self) -> str:
-        """The steps, and the shares of each band from below, as JSON for a script: nothing but numbers.
-
-        Of six decimals: a percentage is shown with two.
-        """
-        shares = [[round(share, 6) for share in band.shares] for band in self.bands]
+        """The steps, and the shares of each band from below, as JSON for a script: nothing but numbers."""
+        shares = [band.shares for band in self.bands]
         return json.dumps({"steps": self.steps, "shares": shares}, separators=(",", ":"))
 
     def marks(self) -> list[Mark]:

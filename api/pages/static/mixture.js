@@ -17,11 +17,18 @@
   Object.assign(slider, { type: "range", min: 0, max: last, step: 1, value: 0, className: "at no-print" });
   slider.setAttribute("aria-label", "Step");
   drawing.after(slider);
-  caption.setAttribute("aria-live", "polite");
 
+  // As the service writes it: three digits of the share's shortest decimal, half up. Times 100, a float may be another.
   function percent(share) {
     if (share === 0) return "0%";
-    return share < 0.000001 ? "<0.0001%" : `${Number((share * 100).toPrecision(3))}%`;
+    if (share < 0.000001) return "<0.0001%";
+    const [text, exponent] = share.toExponential().split("e");
+    const digits = text.replace(".", "").padEnd(4, "0");
+    let three = Number(digits.slice(0, 3)) + Number(digits[3] >= "5");
+    let place = Number(exponent) + 2;
+    if (three === 1000) [three, place] = [100, place + 1];
+    const places = Math.max(0, 2 - place);
+    return `${(three / 10 ** (2 - place)).toFixed(places)}%`;
   }
 
   function stretchOf(step) {
@@ -76,25 +83,40 @@
 })();
 
 // Where no address orders a table, its rows are put in order here.
-for (const table of document.querySelectorAll("table[data-sorts]")) {
-  const heads = [...table.tHead.rows[0].cells];
-  heads.forEach((head, column) => {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = head.textContent;
-    head.replaceChildren(button);
-    button.addEventListener("click", () => {
-      const isText = !head.classList.contains("n");
-      const falls = head.ariaSort ? head.ariaSort === "ascending" : !isText;
-      const key = (row) => {
-        const cell = row.cells[column]; // a title is the exact figure
-        return cell.dataset.v ?? (cell.title || cell.textContent);
-      };
-      const order = (a, b) => (isText ? (a < b ? -1 : Number(a > b)) : Number(a) - Number(b));
-      const rows = [...table.tBodies[0].rows].sort((a, b) => order(key(a), key(b)) * (falls ? -1 : 1));
-      for (const one of heads) one.removeAttribute("aria-sort");
-      head.ariaSort = falls ? "descending" : "ascending";
-      table.tBodies[0].append(...rows);
-    });
+(() => {
+  const heads = (within) => within.querySelectorAll("table[data-sorts] > thead th");
+
+  function offer(within) {
+    for (const head of heads(within)) {
+      if (head.querySelector("button")) continue;
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = head.textContent;
+      head.replaceChildren(button);
+    }
+  }
+
+  function sort(table, head) {
+    const column = head.cellIndex;
+    const isText = !head.classList.contains("n");
+    const falls = head.ariaSort ? head.ariaSort === "ascending" : !isText;
+    const key = (row) => {
+      const cell = row.cells[column]; // a title is the exact figure
+      return cell.dataset.v ?? (cell.title || cell.textContent);
+    };
+    const order = (a, b) => (isText ? (a < b ? -1 : Number(a > b)) : Number(a) - Number(b));
+    const rows = [...table.tBodies[0].rows].sort((a, b) => order(key(a), key(b)) * (falls ? -1 : 1));
+    for (const one of table.tHead.rows[0].cells) one.removeAttribute("aria-sort");
+    head.ariaSort = falls ? "descending" : "ascending";
+    table.tBodies[0].append(...rows);
+  }
+
+  document.addEventListener("click", (event) => {
+    const head = event.target.closest("button")?.closest("th");
+    const table = head?.closest("table[data-sorts]");
+    if (table) sort(table, head);
   });
-}
+
+  offer(document);
+  document.addEventListener("replaced", (event) => offer(event.target));
+})();

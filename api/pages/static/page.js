@@ -1,9 +1,14 @@
-// What all pages have: buttons that copy. Pages are whole without it.
+// What all pages have: buttons that copy, also in what a script puts in place later. Pages are whole without it.
 "use strict";
-for (const button of document.querySelectorAll("[data-copy]")) {
-  const text = button.parentElement.querySelector("code");
-  button.hidden = !navigator.clipboard;
-  button.addEventListener("click", async () => {
+(() => {
+  function offer(within) {
+    for (const button of within.querySelectorAll("[data-copy]")) button.hidden = !navigator.clipboard;
+  }
+
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest("[data-copy]");
+    if (!button) return;
+    const text = button.parentElement.querySelector("code");
     try {
       await navigator.clipboard.writeText(text.textContent);
       button.textContent = "Copied";
@@ -11,4 +16,7 @@ for (const button of document.querySelectorAll("[data-copy]")) {
       getSelection().selectAllChildren(text);
     }
   });
-}
+
+  offer(document);
+  document.addEventListener("replaced", (event) => offer(event.target));
+})();

@@ -1,8 +1,11 @@
-// What if, while one types: the page is asked again with the form's changes, and its result is put in place.
+// What if, while one types: the page is asked again with the form's changes, and what they change is put in place.
 "use strict";
 (() => {
   const form = document.getElementById("what-if");
   const result = document.getElementById("result");
+  const outcome = document.getElementById("outcome");
+  const figures = document.getElementById("figures");
+  const changing = ["outcome", "figures", "all-rows", "data"]; // by id; `data`: addresses that can be copied
   const wait = 500;
   let timer = 0;
   let asked = null;
@@ -10,6 +13,23 @@
   function address() {
     const given = [...new FormData(form)].filter(([, value]) => value.trim());
     return `${location.pathname}?${new URLSearchParams(given)}`;
+  }
+
+  function put(page) {
+    for (const id of changing) {
+      const [part, fresh] = [document.getElementById(id), page.getElementById(id)];
+      if (!part || !fresh) continue;
+      part.replaceChildren(...fresh.childNodes);
+      part.dispatchEvent(new Event("replaced", { bubbles: true }));
+    }
+  }
+
+  function refuse(text) {
+    const said = document.createElement("p");
+    said.className = "level-error";
+    said.textContent = text;
+    outcome.replaceChildren(said);
+    figures.replaceChildren();
   }
 
   async function show() {
@@ -21,18 +41,14 @@
     try {
       const answer = await fetch(url, { signal: asked.signal, headers: { Accept: "text/html" } });
       if (answer.ok) {
-        const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-        result.replaceChildren(...page.getElementById("result").childNodes);
+        put(new DOMParser().parseFromString(await answer.text(), "text/html"));
         history.replaceState(null, "", url);
       } else {
-        const said = document.createElement("p");
-        said.className = "level-error";
-        said.textContent = answer.status === 503 ? "The service plans others now: try again." : "The service can not say.";
-        result.replaceChildren(said);
+        refuse(answer.status === 503 ? "The service plans others now: try again." : "The service can not say.");
       }
     } catch (error) {
       if (error.name === "AbortError") return;
-      throw error;
+      refuse("The service can not be reached.");
     }
     result.removeAttribute("aria-busy");
   }

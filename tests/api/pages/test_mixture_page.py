@@ -6,12 +6,25 @@ from playwright.sync_api import expect
 
 from api.builtin import BuiltinMixtures
 from api.pages.assets import assets
+from api.pages.figures import percent
 from api.pages.links import FileLinks
 from api.pages.mixture import mixture_view
+from api.pages.mixture_chart import Band
 from api.pages.render import render
 from api.stores import Stores
 
 MARIN = "/mixtures/marin-535b-a23b"
+
+
+def write_page(folder, view):
+    """The page of a view as a file with what it needs; its address."""
+    path = f"mixtures/{view.name}/index.html"
+    (folder / path).parent.mkdir(parents=True)
+    (folder / path).write_text(render("mixture.html", FileLinks(path), view))
+    (folder / "assets").mkdir()
+    for name, data in assets().items():
+        (folder / "assets" / name).write_bytes(data)
+    return (folder / path).as_uri()
 
 
 def test_a_mixture_says_what_it_is_and_shows_its_composition(page, service, look):
@@ -34,9 +47,25 @@ def test_the_chart_says_the_shares_at_a_step_to_the_pointer_and_to_the_keyboard(
     expect(legend.locator("tr", has_text="web").locator("td")).to_have_text("54.4%")
     box = page.locator("#areas svg[role=img]").bounding_box()
     page.mouse.move(box["x"] + box["width"] * 0.3, box["y"] + box["height"] / 2)
-    expect(legend.locator("tr", has_text="web").locator("td")).to_have_text("60%")
+    expect(legend.locator("tr", has_text="web").locator("td")).to_have_text("60.0%")
     page.keyboard.press("Escape")
     expect(legend.locator("caption")).to_have_text("Over the run")
+
+
+def test_the_chart_writes_shares_at_a_step_as_the_page_does_and_keeps_the_exact_ones(page, tmp_path):
+    shares = (0.01, 0.0000123456789, 0.01005, 0.09996, 0.29, 0.00000099, 0.9996, 0.0)
+    view = mixture_view(BuiltinMixtures([MIXTURES], [], Stores([])).all()["demo"])
+    bands = tuple(
+        Band(label=f"group {i}", key=f"{i}", groups=1, share=0.5, shares=(share,)) for i, share in enumerate(shares)
+    )
+    areas = view.areas.model_copy(update={"steps": (0, view.steps), "bands": bands})
+    page.goto(write_page(tmp_path, view.model_copy(update={"areas": areas})))
+    page.get_by_role("slider", name="Step").focus()
+    page.keyboard.press("End")
+    expect(page.locator("#legend caption")).to_contain_text("At step")
+    cells = page.locator("#legend tbody td")
+    assert cells.all_text_contents() == [percent(share) for share in reversed(shares)]
+    assert [float(title) for title in cells.evaluate_all("all => all.map(one => one.title)")] == list(reversed(shares))
 
 
 def test_domains_are_sorted_by_a_click_on_a_head_and_the_address_keeps_it(page, service):
@@ -53,13 +82,7 @@ def test_domains_are_sorted_by_a_click_on_a_head_and_the_address_keeps_it(page, 
 
 def test_in_a_file_the_script_puts_the_rows_in_order(page, tmp_path):
     mixture = BuiltinMixtures([MIXTURES], [], Stores([])).all()["olmo-3-7b"]
-    file = tmp_path / "mixtures/olmo-3-7b/index.html"
-    file.parent.mkdir(parents=True)
-    file.write_text(render("mixture.html", FileLinks("mixtures/olmo-3-7b/index.html"), mixture_view(mixture)))
-    (tmp_path / "assets").mkdir()
-    for name, data in assets().items():
-        (tmp_path / "assets" / name).write_bytes(data)
-    page.goto(file.as_uri())
+    page.goto(write_page(tmp_path, mixture_view(mixture)))
     rows = page.locator("#domain-table tbody tr")
     page.get_by_role("button", name="Epochs").click()
     expect(rows.first).to_contain_text("pre-finemath-3-plus")

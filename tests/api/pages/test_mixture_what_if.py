@@ -21,6 +21,36 @@ def test_what_is_typed_is_planned_at_once_and_the_address_keeps_it(page, service
     expect(page.locator("#result .lead")).to_contain_text("It could not be locked as it is.")
 
 
+def test_what_is_put_in_place_can_be_sorted_and_copied_and_its_data_are_those_that_it_shows(page, service):
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto(f"{service}{PAGE}?by=kind&budget=1000+steps")
+    sorts = page.locator("#figures th button")
+    expect(sorts).to_have_count(18)
+    page.get_by_label("Budget").fill("900 steps")
+    expect(page.locator("#outcome")).to_contain_text("in 900 steps")
+    expect(sorts).to_have_count(18)
+    rows = page.locator("#after-domains tbody tr")
+    page.locator("#after-domains").get_by_role("button", name="Domain").click()
+    expect(rows.first).to_contain_text("books")
+    page.locator("#after-domains").get_by_role("button", name="Domain").click()
+    expect(rows.first).to_contain_text("web-mid")
+    page.locator(".yaml").get_by_role("button", name="Copy").click()
+    assert "\nbudget: 900 steps\n" in page.evaluate("navigator.clipboard.readText()")
+    page.get_by_text("Data of this page").click()
+    link = page.locator("#data").get_by_role("link", name=".csv")
+    expect(link).to_have_attribute("href", f"{PAGE}.csv?by=kind&budget=900+steps")
+    page.locator("#data .copy", has_text="curl").get_by_role("button").click()
+    assert "budget=900+steps" in page.evaluate("navigator.clipboard.readText()")
+
+
+def test_the_lead_alone_is_spoken_when_the_result_changes(page, service):
+    page.goto(f"{service}{PAGE}?by=kind&budget=1000+steps")
+    live = page.locator("main").locator("[aria-live], [role=status], [role=alert]")
+    expect(live).to_have_count(1)
+    assert page.locator("main table, main pre").count() > 0
+    assert live.locator("table, pre, ul").count() == 0
+
+
 def test_the_changed_spec_is_saved_as_a_file(page, service):
     page.goto(f"{service}{PAGE}?budget=1000+steps")
     with page.expect_download() as saving:
@@ -47,7 +77,7 @@ def test_without_scripts_the_form_asks_for_the_same_page(browser, service):
 def test_what_is_refused_is_said_beside_the_form_and_data_are_refused_as_such(page, service):
     asked = "?by=kind&share:pretraining:web=160%25"
     page.goto(f"{service}{PAGE}{asked}")
-    expect(page.get_by_role("alert")).to_contain_text("sum to 160%")
+    expect(page.get_by_role("status")).to_contain_text("sum to 160%")
     expect(page.get_by_label("web in pretraining")).to_have_value("160%")
     answer = page.request.get(f"{service}{PAGE}.csv{asked}")
     assert (answer.status, answer.json()["code"]) == (422, "weights-sum")
