@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from api.catalog_map import TITLE_COLUMN, Axes, CatalogMap, Sums, catalog_map, sums
 from api.planned import PlannedDomains
 from mixture.catalog import Catalog, Overview
+from mixture.catalog.cells import cell_text
 
 
 class Figures(BaseModel):
@@ -19,7 +20,7 @@ class Figures(BaseModel):
 
     domains: tuple[str, ...] = Field(examples=[["c12q3"]])
     tokens: int = Field(examples=[6230000000])
-    documents: int | None = Field(examples=[71000000], description="Null where the catalog does not say.")
+    documents: int | None = Field(examples=[71000000], description="Null unless all of them say how many they have.")
     mean_length: float | None = Field(examples=[87.7], description="Tokens of a document.")
     share: float | None = Field(examples=[0.0065], description="Of the tokens of the catalog.")
     share_of_row: float | None = Field(
@@ -85,7 +86,7 @@ class CatalogFigures:
             domains=names,
             tokens=held.tokens,
             documents=held.documents,
-            mean_length=held.tokens / held.documents if held.documents else None,
+            mean_length=held.mean_length,
             share=held.tokens / self.whole.tokens if self.whole.tokens else None,
             weight=plan.weight,
             planned_tokens=plan.tokens,
@@ -151,5 +152,4 @@ class CatalogFigures:
         """What a column of the catalog says of a domain, as text."""
         if name not in self.catalog.table.column_names:
             return None
-        cell = self.catalog.table[name][index].as_py()
-        return None if cell is None else str(cell)
+        return cell_text(self.catalog.table[name][index].as_py())

@@ -6,7 +6,7 @@ Sums are exact integers; each figure is divided once, at the end. Held-out domai
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -14,7 +14,9 @@ from itertools import chain
 import pyarrow as pa
 
 from api.queries import wrong_query
-from mixture.catalog import CATALOG_COLUMNS, Catalog, Overview
+from mixture.catalog import CATALOG_COLUMNS, Catalog, CatalogDomain, Overview
+from mixture.catalog.cells import cell_text
+from mixture.catalog.table import Cell
 from mixture.errors import nearest
 
 TITLE_COLUMN = "title"
@@ -35,11 +37,16 @@ class Axes:
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """What domains hold together: how many they are, their tokens, their documents (None where no domain says)."""
+    """What domains hold together: how many they are, their tokens, their documents (None unless all of them say)."""
 
     domains: tuple[int, ...]
     tokens: int
     documents: int | None
+
+    @property
+    def mean_length(self) -> float | None:
+        """Tokens of a document; None where that is not known."""
+        return self.tokens / self.documents if self.documents else None
 
 
 @dataclass(frozen=True)
@@ -126,9 +133,14 @@ def catalog_map(catalog: Catalog, axes: Axes) -> CatalogMap | None:
 def sums(catalog: Catalog, indices: Iterable[int]) -> Sums:
     """What these domains of a catalog hold together."""
     found = tuple(sorted(indices))
-    said = [catalog.domains[index].documents for index in found]
-    known = [count for count in said if count is not None]
-    return Sums(found, sum(catalog.domains[index].tokens for index in found), sum(known) if known else None)
+    held = [catalog.domains[index] for index in found]
+    return Sums(found, sum(domain.tokens for domain in held), _documents(held))
+
+
+def _documents(domains: Sequence[CatalogDomain]) -> int | None:
+    """The documents of domains. A sum of those that say alone would pass for all, and divide the tokens of all."""
+    said = [domain.documents for domain in domains if domain.documents is not None]
+    return sum(said) if said and len(said) == len(domains) else None
 
 
 def _ordered(catalog: Catalog, column: str, there: set[str]) -> tuple[str, ...]:
@@ -137,5 +149,5 @@ def _ordered(catalog: Catalog, column: str, there: set[str]) -> tuple[str, ...]:
     return tuple(text for text in [*map(_text, sorted(values)), ""] if text in there)
 
 
-def _text(cell: object) -> str:
-    return "" if cell is None else str(cell)
+def _text(cell: Cell) -> str:
+    return cell_text(cell) or ""

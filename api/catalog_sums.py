@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
+from api.catalog_map import sums
 from api.grouping import grouped
 from mixture.catalog import Catalog
 
@@ -17,12 +18,11 @@ def sums_by(catalog: Catalog, columns: Sequence[str], rows: Sequence[int]) -> pa
     """One row a group of domains with the same values in these columns, in order of them, null last.
 
     Columns: those asked for, then domains int64, tokens int64, share double, documents int64, tokens_per_document
-    double; sums above 2^63 - 1 are decimal128. documents is null where no domain of the group says.
+    double; sums above 2^63 - 1 are decimal128. documents is null unless all domains of the group say.
     """
     groups = grouped(catalog.table, columns, rows)
-    held = [[catalog.domains[row] for row in group] for group in groups.values()]
-    tokens = [sum(domain.tokens for domain in group) for group in held]
-    documents = [_total([domain.documents for domain in group]) for group in held]
+    held = [sums(catalog, group) for group in groups.values()]
+    tokens = [one.tokens for one in held]
     whole = sum(tokens)
     made = {
         name: pa.array([key[i] for key in groups], catalog.table.schema.field(name).type)
@@ -31,21 +31,13 @@ def sums_by(catalog: Catalog, columns: Sequence[str], rows: Sequence[int]) -> pa
     return pa.table(
         made
         | {
-            "domains": pa.array([len(group) for group in held], pa.int64()),
+            "domains": pa.array([len(one.domains) for one in held], pa.int64()),
             "tokens": integers(tokens),
             "share": pa.array([one / whole if whole else None for one in tokens], pa.float64()),
-            "documents": integers(documents),
-            "tokens_per_document": pa.array(
-                [one / many if many else None for one, many in zip(tokens, documents, strict=True)], pa.float64()
-            ),
+            "documents": integers([one.documents for one in held]),
+            "tokens_per_document": pa.array([one.mean_length for one in held], pa.float64()),
         }
     )
-
-
-def _total(counts: Sequence[int | None]) -> int | None:
-    """The sum of what is said; None where nothing is."""
-    said = [count for count in counts if count is not None]
-    return sum(said) if said else None
 
 
 def integers(values: Sequence[int | None]) -> pa.Array:

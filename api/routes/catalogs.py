@@ -77,8 +77,8 @@ class SumRow(BaseModel):
     domains: int = Field(examples=[3])
     tokens: int = Field(examples=[75740000000])
     share: float | None = Field(examples=[0.785], description="Of the tokens of all groups; null where there are none.")
-    documents: int | None = Field(examples=[71000000], description="Null where the catalog does not say.")
-    tokens_per_document: float | None = Field(examples=[1066.8], description="Null where there are no documents.")
+    documents: int | None = Field(examples=[71000000], description="Null unless all of them say how many they have.")
+    tokens_per_document: float | None = Field(examples=[1066.8], description="Null where documents is null or 0.")
 
 
 @router.get("", dependencies=[JsonOnly])

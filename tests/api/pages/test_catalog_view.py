@@ -74,13 +74,14 @@ def test_shares_and_enrichment_follow_from_tokens(small):
     assert a10.enrichment == pytest.approx(0.3 / (0.4 * 0.7))
 
 
-def test_totals_sum_what_is_in_them_and_documents_only_where_they_are_said(small):
+def test_totals_sum_what_is_in_them_and_documents_only_where_all_say(small):
     shown = view(small)
     assert [row.total.tokens for row in shown.rows] == [4000, 4000, 2000]
     assert [one.total.tokens for one in shown.columns] == [3000, 7000]
     assert shown.whole.tokens == 10_000
     assert shown.rows[0].cells[1].documents is None
-    assert shown.whole.documents == 35
+    assert (shown.whole.documents, shown.whole.mean_length) == (None, None)
+    assert (shown.columns[0].total.documents, shown.columns[0].total.mean_length) == (15, 200)
 
 
 def test_weights_and_epochs_are_those_of_the_phase_or_of_the_run(small):
