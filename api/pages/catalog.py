@@ -47,7 +47,7 @@ class RowView(_Frozen):
     @property
     def words(self) -> str:
         """What is searched in, but for texts."""
-        own = (self.value, self.title or "", *self.terms, *self.total.domains[:50])
+        own = (self.value, self.title or "", *self.terms, *self.total.domains)
         return " ".join(own).lower()
 
 
@@ -62,7 +62,7 @@ class CatalogView(_Frozen):
     """The page of a catalog.
 
     rows:      of the map, or a domain each where there is none (`columns` is empty then); those that are shown
-    row_count: how many rows there are, shown or not
+    row_count: how many rows there are, searched for or not; found_rows: that were searched for, shown or not
     stretch:   the phase that plan figures are of; None: the whole run
     overlay:   the mixture whose plan it is, `overlays` those that can be chosen
     """
@@ -85,11 +85,18 @@ class CatalogView(_Frozen):
     rows: tuple[RowView, ...]
     columns: tuple[ColumnView, ...]
     row_count: int
+    found_rows: int
     next_row: int | None
     whole: Figures
     held_out: int
     panel: PanelView | None = None
     made: MadeView
+
+    @property
+    def said_count(self) -> str:
+        """How many rows were found, and how many of them are shown where not all are."""
+        of = f"{self.found_rows:,} of {self.row_count:,} rows"
+        return f"{of}." if len(self.rows) == self.found_rows else f"{of}, {len(self.rows):,} shown."
 
     def table(self) -> pa.Table:
         """One row a cell, as shown: of the map row by row, else of the list."""
@@ -175,10 +182,10 @@ def catalog_view(
         rows = [_row(figures, value) for value in shown_map.rows]
         columns = [ColumnView(value=one, total=figures.figures(shown_map.by_column[one])) for one in shown_map.columns]
         shown, next_row = _chosen(rows, columns, asked, texts or ()), None
-        all_rows = len(rows)
+        all_rows, found_rows = len(rows), len(shown)
     else:
         columns, all_rows = [], len(figures.whole.domains)
-        shown, next_row = _lines(figures, asked)
+        shown, found_rows, next_row = _lines(figures, asked)
     return CatalogView(
         name=facts.name,
         ref=facts.ref,
@@ -198,6 +205,7 @@ def catalog_view(
         rows=tuple(_coloured(shown, asked.measure)),
         columns=tuple(columns),
         row_count=all_rows,
+        found_rows=found_rows,
         next_row=next_row,
         whole=figures.figures(figures.whole),
         held_out=len(facts.catalog.domains) - len(figures.whole.domains),
@@ -213,14 +221,17 @@ def _chosen(
     return sorted_rows(found(rows, asked.q, texts), [one.value for one in columns], asked.measure, asked.sort)
 
 
-def _lines(figures: CatalogFigures, asked: CatalogAsked) -> tuple[list[RowView], int | None]:
-    """A part of the list, and where the next one begins; only what is shown is made where nothing else decides it."""
+def _lines(figures: CatalogFigures, asked: CatalogAsked) -> tuple[list[RowView], int, int | None]:
+    """A part of the list, how long all of it is, and where the next part begins.
+
+    Only what is shown is made where nothing else decides it.
+    """
     indices, end = figures.whole.domains, asked.first_row + MOST_LINES
     if asked.sort == NAME and not asked.q.strip():
         shown = [_line(figures, index) for index in indices[asked.first_row : end]]
-        return shown, end if end < len(indices) else None
+        return shown, len(indices), end if end < len(indices) else None
     rows = _chosen([_line(figures, index) for index in indices], (), asked, ())
-    return rows[asked.first_row : end], end if end < len(rows) else None
+    return rows[asked.first_row : end], len(rows), end if end < len(rows) else None
 
 
 def figures_of(facts: CatalogFacts, asked: CatalogAsked) -> CatalogFigures:

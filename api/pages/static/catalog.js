@@ -1,7 +1,8 @@
 // The catalog's page: filtering as one types, panels in their place, the keyboard. The page is whole without it.
 "use strict";
 (() => {
-  const WAIT = 250; // milliseconds after the last key before texts of examples are asked for
+  const WAIT = 250; // milliseconds after the last key before the service is asked
+  const DATA = "details.data a, details.data code";
   const results = document.getElementById("results");
   const panel = document.getElementById("panel");
   const count = document.getElementById("count");
@@ -9,14 +10,15 @@
   const search = document.getElementById("search");
   const number = new Intl.NumberFormat("en-US");
   let opener = null; // what the panel was opened from: focus goes back to it
-  let asked = 0; // the last request; answers to others come too late
+  let searches = 0; // the last of the searches, and of the panels: answers to others come too late
+  let openings = 0;
 
   const rows = () => [...results.querySelectorAll("tbody tr")];
   const cells = () => [...results.querySelectorAll("tbody [data-cell]")].filter((one) => !one.closest("tr").hidden);
   const cellOf = (key) => [...results.querySelectorAll("[data-cell]")].find((one) => one.dataset.cell === key);
   const wordsOf = (text) => text.toLowerCase().split(/\s+/).filter(Boolean);
 
-  // Filtering: at once by what rows say, then by texts of examples, which the service has.
+  // Filtering: at once by what the rows that are here say; then the service is asked, which has all rows and texts.
   function filter() {
     const words = wordsOf(search.value);
     let shown = 0;
@@ -24,27 +26,40 @@
       row.hidden = !words.every((word) => row.dataset.words.includes(word)) && !row.querySelector(".hit");
       shown += row.hidden ? 0 : 1;
     }
-    count.textContent = `${number.format(shown)} of ${number.format(Number(count.dataset.all))} rows.`;
+    const here = rows().length;
+    const all = Number(count.dataset.all);
+    count.textContent = `${number.format(shown)} of ${number.format(here)} ${here === all ? "rows" : "shown"}.`;
   }
-  async function searchTexts() {
-    const url = new URL(location.href);
-    if (search.value.trim()) url.searchParams.set("q", search.value);
+  // The address says what is searched for as soon as somebody has stopped typing, whatever becomes of the answer.
+  async function ask() {
+    const url = searched(new URL(location.href));
+    history.replaceState(history.state, "", url);
+    const mine = ++searches;
+    const found = await answered(url);
+    const table = found?.getElementById("results");
+    if (!table || mine !== searches) return;
+    results.replaceChildren(...table.childNodes);
+    count.textContent = table.dataset.count;
+    const there = found.querySelectorAll(DATA);
+    document.querySelectorAll(DATA).forEach((one, at) => {
+      if (one.href) one.href = there[at].href;
+      else one.textContent = there[at].textContent;
+    });
+    mark(new URL(location.href).searchParams.get("cell")); // that may be another one by now
+  }
+  function searched(url) {
+    const q = search.value.trim();
+    if ((url.searchParams.get("q") ?? "").trim() !== q) url.searchParams.delete("from"); // the first of what is found
+    if (q) url.searchParams.set("q", q);
     else url.searchParams.delete("q");
-    const mine = ++asked;
-    const found = await part(url, "results");
-    if (found === null || mine !== asked) return;
-    results.replaceChildren(...found.childNodes);
-    history.replaceState(null, "", url);
-    count.textContent = found.dataset.count;
-    mark(new URL(location.href).searchParams.get("cell"));
+    return url;
   }
 
-  // What stands at an address, from the element with this id.
-  async function part(url, id) {
+  // The page at an address; null: there is none now.
+  async function answered(url) {
     try {
       const answer = await fetch(url, { headers: { Accept: "text/html" } });
-      if (!answer.ok) return null;
-      return new DOMParser().parseFromString(await answer.text(), "text/html").getElementById(id);
+      return answer.ok ? new DOMParser().parseFromString(await answer.text(), "text/html") : null;
     } catch {
       return null;
     }
@@ -52,15 +67,15 @@
 
   // The panel.
   async function show(address, { focus, push }) {
-    const url = new URL(address, location.href);
+    const url = searched(new URL(address, location.href));
     const asking = new URL(url);
     asking.searchParams.set("part", "panel");
-    const mine = ++asked;
+    const mine = ++openings;
     panel.setAttribute("aria-busy", "true");
-    const found = await part(asking, "panel-part");
+    const found = (await answered(asking))?.getElementById("panel-part");
+    if (mine !== openings) return;
     panel.removeAttribute("aria-busy");
-    if (mine !== asked) return;
-    if (found === null) {
+    if (!found) {
       location.assign(url); // the page says what is wrong
       return;
     }
@@ -79,9 +94,12 @@
     return cell;
   }
   function close({ push }) {
-    const key = new URL(location.href).searchParams.get("cell");
-    const back = panel.querySelector("[data-close]");
-    const url = back ? back.href : location.pathname;
+    const url = new URL(location.href);
+    const key = url.searchParams.get("cell");
+    for (const name of ["cell", "at", "examples", "seed"]) url.searchParams.delete(name);
+    url.hash = "";
+    openings += 1; // one that is on its way comes too late
+    panel.removeAttribute("aria-busy");
     panel.hidden = true;
     panel.replaceChildren();
     mark(null);
@@ -160,7 +178,7 @@
       for (const hit of results.querySelectorAll(".hit")) hit.remove(); // they are of what was searched before
       filter();
       clearTimeout(timer);
-      if ("texts" in search.dataset) timer = setTimeout(searchTexts, WAIT);
+      if (panel.hasAttribute("data-served")) timer = setTimeout(ask, WAIT);
     });
     controls.addEventListener("submit", (event) => {
       clearTimeout(timer);
@@ -169,6 +187,11 @@
   }
   addEventListener("popstate", () => {
     const url = new URL(location.href);
+    const q = url.searchParams.get("q") ?? "";
+    if (panel.hasAttribute("data-served") && q !== search.value.trim()) {
+      search.value = q;
+      ask();
+    }
     if (panel.hasAttribute("data-served") && url.searchParams.get("cell")) show(url, { push: false });
     else if (!panel.hidden) close({ push: false });
   });

@@ -4,11 +4,25 @@ from __future__ import annotations
 
 import csv
 import io
+import re
+import signal
 
 import pytest
+from mixture_folder import write_mixture
 from playwright.sync_api import Page, expect
+from service_processes import start_copy
 
 from mixture.store import Store, open_store
+
+LONG = """\
+mixture: long
+catalog: cells.csv
+sequence_length: 10
+batch: 10 sequences
+budget: 1000 steps
+phases:
+  - {phase: only, weights: proportional}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -20,6 +34,17 @@ def store(clustered) -> Store:
 def largest(store) -> str:
     """A domain that has many documents."""
     return max(store.domains.values(), key=lambda domain: domain.documents).name
+
+
+@pytest.fixture(scope="module")
+def long_service(tmp_path_factory):
+    """The address of a service with a catalog of 1,200 domains that has no axes."""
+    folder = tmp_path_factory.mktemp("mixtures") / "long"
+    rows = "".join(f"d{i:04},{1000 + i}\n" for i in range(1200))
+    write_mixture(folder, LONG, cells=f"domain,tokens\n{rows}")
+    copy = start_copy(data_dir=tmp_path_factory.mktemp("service"), mixtures_dirs=[folder])
+    yield copy.url
+    copy.end(signal.SIGTERM)
 
 
 @pytest.fixture
@@ -82,6 +107,52 @@ def test_typing_leaves_the_rows_that_have_all_words(page, service):
     page.get_by_role("searchbox").fill("seo business")
     expect(page.get_by_role("status")).to_have_text("1 of 40 rows.")
     expect(map_of(page).get_by_role("row", name="SEO and Online Business")).to_be_visible()
+
+
+def test_what_is_typed_is_searched_in_all_rows_whatever_the_page_was_of(page, service):
+    page.goto(f"{service}/catalogs/marin-535b-a23b?q=travel")
+    expect(map_of(page).locator("tbody tr")).to_have_count(1)
+    page.get_by_role("searchbox").fill("")
+    expect(page.get_by_role("status")).to_have_text("40 of 40 rows.")
+    expect(map_of(page).locator("tbody tr")).to_have_count(40)
+    assert "q=" not in page.url
+    page.get_by_role("searchbox").fill("seo")
+    expect(page.get_by_role("status")).to_have_text("1 of 40 rows.")
+    page.wait_for_url("**?q=seo")
+    page.get_by_text("Data of this page").click()
+    expect(page.get_by_role("link", name=".csv")).to_have_attribute("href", re.compile(r"\.csv\?q=seo$"))
+    expect(page.locator("details.data code").first).to_contain_text(".csv?q=seo'")
+    map_of(page).locator("tbody tr:not([hidden]) [data-cell]").first.click()
+    expect(page.locator("#panel-heading")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.locator("#panel")).to_be_hidden()
+    assert page.url.endswith("?q=seo")
+
+
+def test_a_search_goes_on_while_a_cell_is_opened(page, service):
+    page.goto(f"{service}/catalogs/marin-535b-a23b")
+    held = []
+    page.route(
+        "**/catalogs/*?q=*", lambda route: held.append(route) if "part=" not in route.request.url else route.continue_()
+    )
+    with page.expect_request("**/catalogs/*?q=travel"):
+        page.get_by_role("searchbox").fill("travel")
+    map_of(page).locator("[data-cell=c12q3]").click()
+    expect(page.get_by_role("heading", name="c12q3")).to_be_focused()
+    held[0].continue_()
+    expect(map_of(page).locator("tbody tr")).to_have_count(1)
+    expect(map_of(page).locator("[aria-current]")).to_have_attribute("data-cell", "c12q3")
+
+
+def test_a_search_in_a_long_list_finds_what_the_page_does_not_show(page, long_service):
+    page.goto(f"{long_service}/catalogs/long?from=500")
+    expect(page.get_by_role("status")).to_have_text("1,200 of 1,200 rows, 500 shown.")
+    page.get_by_role("searchbox").fill("d0007")
+    expect(page.get_by_role("status")).to_have_text("1 of 1,200 rows.")
+    expect(page.locator("#map tbody tr")).to_have_text(re.compile("d0007"))
+    assert page.url.endswith("?q=d0007")
+    page.get_by_role("searchbox").fill("d0")
+    expect(page.get_by_role("status")).to_have_text("1,000 of 1,200 rows, 500 shown.")
 
 
 def test_a_panel_opens_in_place_goes_on_by_keyboard_and_closes(page, clustered_service, store, look):
