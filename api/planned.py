@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from mixture.errors import nearest
+from mixture.plan import fraction_of, tokens_over_cap
 
 RUN = None
 """The stretch that is the whole run."""
@@ -37,6 +39,7 @@ class PlannedDomains:
         self._by_phase = {phase["phase"]: {one["domain"]: one for one in phase["domains"]} for phase in plan["phases"]}
         self._over_run = {one["domain"]: one for one in plan["domains"]}
         self._tokens: int = plan["tokens"]
+        self._caps = {one["domain"]: fraction_of(cap) for one in plan["domains"] if (cap := one["max_epochs"])}
 
     def near(self, phase: str) -> str:
         """A hint where there is no such phase."""
@@ -47,6 +50,10 @@ class PlannedDomains:
         found = self._over_run.get(domain)
         return None if found is None else found["tokens"]
 
+    def cap_of(self, domain: str) -> Fraction | None:
+        """How many epochs a domain may be read, exact; None: any number."""
+        return self._caps.get(domain)
+
     def sums(self, domains: Iterable[str], phase: str | None = RUN) -> PlannedSums:
         """What a phase, or the run, plans for these domains together; those that it does not know have no part."""
         known = [name for name in domains if name in self._over_run]
@@ -56,10 +63,10 @@ class PlannedDomains:
         if phase is not None:
             own = [self._by_phase[phase][name] for name in known]
             weight, tokens = sum(float(one["weight"]["decimal"]) for one in own), sum(one["tokens"] for one in own)
-        caps = [float(found["decimal"]) for name in known if (found := self._over_run[name]["max_epochs"]) is not None]
-        over = any(
-            (cap := self._over_run[name]["max_epochs"]) is not None
-            and float(self._over_run[name]["epochs"]["decimal"]) > float(cap["decimal"])
-            for name in known
-        )
-        return PlannedSums(weight, tokens, tokens / there if there else None, min(caps, default=None), over)
+        cap = min((self._caps[name] for name in known if name in self._caps), default=None)
+        over = any(self._is_over(name) for name in known)
+        return PlannedSums(weight, tokens, tokens / there if there else None, None if cap is None else float(cap), over)
+
+    def _is_over(self, domain: str) -> bool:
+        own = self._over_run[domain]
+        return tokens_over_cap(own["tokens_drawn"], own["tokens"], self.cap_of(domain)) > 0

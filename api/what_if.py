@@ -20,7 +20,7 @@ from mixture.catalog.cells import cell_text
 from mixture.catalog.table import Cell
 from mixture.errors import nearest
 from mixture.file_names import SPEC_FILE
-from mixture.plan import Plan, decimal, make_plan
+from mixture.plan import Plan, decimal, fraction_of, make_plan
 from mixture.schedule import WHOLE, apportion
 from mixture.spec import (
     SUM_TOLERANCE,
@@ -236,7 +236,7 @@ def _present(mixture: LoadedMixture, phase: int) -> dict[str, Fraction]:
     own = plan["phases"][phase]
     if own["steps"]:
         return {name: Fraction(part, WHOLE) for name, part in weights_at(mixture, own["first_step"]).items()}
-    exact = [Fraction(one["weight"]["ratio"] or one["weight"]["decimal"]) for one in own["domains"]]
+    exact = [fraction_of(one["weight"]) for one in own["domains"]]
     parts = apportion([share / sum(exact) for share in exact], WHOLE)
     return {one["domain"]: Fraction(part, WHOLE) for one, part in zip(own["domains"], parts, strict=True)}
 

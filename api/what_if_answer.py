@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import floor
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -12,7 +12,7 @@ from api.pathless import without_folders
 from api.plan_models import FindingShown
 from api.refs import DIGEST
 from api.what_if import WhatIf
-from mixture.plan import PlannedDomain, finding_json
+from mixture.plan import finding_json, fraction_of, tokens_over_cap
 
 
 class _Frozen(BaseModel):
@@ -94,9 +94,9 @@ def what_if_answer(mixture: LoadedMixture, found: WhatIf) -> WhatIfAnswer:
                 tokens_drawn=one.tokens_drawn,
                 tokens_drawn_before=drawn[one.name]["tokens_drawn"],
                 epochs=None if one.epochs is None else float(one.epochs),
-                epochs_before=(one.tokens and drawn[one.name]["tokens_drawn"] / one.tokens) or None,
+                epochs_before=_number(drawn[one.name]["epochs"]),
                 max_epochs=None if one.max_epochs is None else float(one.max_epochs),
-                tokens_missing=_missing(one),
+                tokens_missing=tokens_over_cap(one.tokens_drawn, one.tokens, one.max_epochs),
             )
             for d, one in enumerate(plan.domains)
         ),
@@ -106,7 +106,5 @@ def what_if_answer(mixture: LoadedMixture, found: WhatIf) -> WhatIfAnswer:
     )
 
 
-def _missing(domain: PlannedDomain) -> int:
-    if domain.max_epochs is None:
-        return 0
-    return max(0, domain.tokens_drawn - floor(domain.max_epochs * domain.tokens))
+def _number(figure: Mapping[str, str | None] | None) -> float | None:
+    return None if figure is None else float(fraction_of(figure))

@@ -11,10 +11,12 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from api.library import LoadedMixture
+from api.planned import PlannedDomains
 from mixture.catalog import Overview
 from mixture.catalog.cells import cell_text as cell_text
+from mixture.plan import tokens_over_cap
 
-NEAR = 0.9
+NEAR = Fraction(9, 10)
 """Of the cap: a domain that is read so much is near it."""
 
 
@@ -26,11 +28,11 @@ class Reach(StrEnum):
     ABOVE = "above"
 
 
-def reach_of(epochs: float | None, cap: float | None) -> Reach:
-    """How epochs stand against a cap; below where there is none."""
-    if not cap or epochs is None or epochs < NEAR * cap:
-        return Reach.BELOW
-    return Reach.ABOVE if epochs > cap else Reach.NEAR
+def reach_of(drawn: int, tokens: int, cap: Fraction | None) -> Reach:
+    """How the tokens drawn of a domain that holds so many stand against its cap; below where there is none."""
+    if tokens_over_cap(drawn, tokens, cap):
+        return Reach.ABOVE
+    return Reach.NEAR if cap is not None and drawn and drawn >= NEAR * cap * tokens else Reach.BELOW
 
 
 class DomainRow(BaseModel):
@@ -38,7 +40,7 @@ class DomainRow(BaseModel):
 
     share:      of all tokens that the run draws
     epochs:     None for a domain without tokens
-    max_epochs: None where there is no cap
+    max_epochs: None where there is no cap; reach: against it, exact
     """
 
     model_config = ConfigDict(frozen=True)
@@ -51,11 +53,7 @@ class DomainRow(BaseModel):
     share: float
     epochs: float | None
     max_epochs: float | None
-
-    @property
-    def reach(self) -> Reach:
-        """Against the cap."""
-        return reach_of(self.epochs, self.max_epochs)
+    reach: Reach
 
 
 class GroupRow(BaseModel):
@@ -81,6 +79,7 @@ class GroupRow(BaseModel):
 def domain_rows(mixture: LoadedMixture, by: str) -> list[DomainRow]:
     """All domains in the order of the plan, each with its value in the column `by`."""
     plan: Any = mixture.plan_json
+    planned = PlannedDomains(plan)
     shares = [[float(one["weight"]["decimal"]) for one in phase["domains"]] for phase in plan["phases"]]
     cells = [cell_text(cell) for cell in mixture.catalog.table[by].to_pylist()]
     return [
@@ -93,6 +92,7 @@ def domain_rows(mixture: LoadedMixture, by: str) -> list[DomainRow]:
             share=one["tokens_drawn"] / plan["tokens"],
             epochs=_number(one["epochs"]),
             max_epochs=_number(one["max_epochs"]),
+            reach=reach_of(one["tokens_drawn"], one["tokens"], planned.cap_of(one["domain"])),
         )
         for one, *weights in zip(plan["domains"], *shares, strict=True)
     ]

@@ -35,6 +35,7 @@ class ConsumedLine(_Frozen):
     key, title:   the group's value (None: domains without one), and what it is about
     weight, planned_weight_so_far, planned_weight: shares of all tokens: read, planned up to there, of the whole run
     epochs, planned_epochs: read so far, planned for the whole run; max_epochs: the cap, of single domains only
+    reach:        how the epochs so far stand against it
     """
 
     key: str | None
@@ -49,11 +50,7 @@ class ConsumedLine(_Frozen):
     epochs: float | None
     planned_epochs: float | None
     max_epochs: float | None = None
-
-    @property
-    def reach(self) -> Reach:
-        """How the epochs so far stand against the cap."""
-        return reach_of(self.epochs, self.max_epochs)
+    reach: Reach = Reach.BELOW
 
     @property
     def read(self) -> float:
@@ -191,8 +188,16 @@ def _lines(mixture: LoadedMixture, step: int, column: str) -> list[ConsumedLine]
     return [
         ConsumedLine(
             key=cell_text(row[column]),
-            max_epochs=plan.sums((row[column],)).cap if is_domain else None,
+            **(_capped(plan, row[column], row["tokens"]) if is_domain else {}),
             **{name: figure for name, figure in row.items() if name != column},
         )
         for row in rows
     ]
+
+
+def _capped(plan: PlannedDomains, domain: str, read: int) -> dict[str, Any]:
+    cap = plan.cap_of(domain)
+    return {
+        "max_epochs": None if cap is None else float(cap),
+        "reach": reach_of(read, plan.tokens_of(domain) or 0, cap),
+    }

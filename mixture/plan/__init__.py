@@ -1,7 +1,8 @@
 """Plans and locks: spec and catalog worked out, what that finds, and the file that fixes a run."""
 
+from mixture.plan.caps import tokens_over_cap
 from mixture.plan.distance import half_l1, hellinger
-from mixture.plan.figures import decimal, json_value
+from mixture.plan.figures import decimal, fraction_of, json_value
 from mixture.plan.findings import LEVELS, Finding, Level
 from mixture.plan.lock import Accepted, Checked, Lock, LockPhase, make_lock
 from mixture.plan.lock_check import DomainChange, check_lock
@@ -26,6 +27,7 @@ __all__ = [
     "check_lock",
     "decimal",
     "finding_json",
+    "fraction_of",
     "half_l1",
     "hellinger",
     "json_value",
@@ -35,5 +37,6 @@ __all__ = [
     "parse_lock",
     "plan_json",
     "read_lock",
+    "tokens_over_cap",
     "write_lock",
 ]

@@ -7,9 +7,10 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, floor
+from math import ceil
 
 from mixture.catalog import CatalogDomain
+from mixture.plan.caps import tokens_over_cap
 from mixture.plan.figures import decimal
 from mixture.plan.findings import Finding, named
 from mixture.plan.phases import PhaseSteps
@@ -93,9 +94,9 @@ class DomainsOfRun:
         for d, domain in enumerate(self.domains):
             cap, tokens = self.max_epochs(d), self.tokens_drawn(d)
             drawn = sum(tokens)
-            if cap is None or drawn <= cap * domain.tokens or self.undrawable[d]:
+            missing = tokens_over_cap(drawn, domain.tokens, cap)
+            if cap is None or not missing or self.undrawable[d]:
                 continue
-            missing = drawn - floor(cap * domain.tokens)
             needed = ceil(drawn / cap)
             most = max(range(len(tokens)), key=tokens.__getitem__)
             epochs = Fraction(drawn, domain.tokens)

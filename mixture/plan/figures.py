@@ -42,6 +42,11 @@ def json_value(value: object) -> object:
     raise TypeError(f"a fact can not be a {type(value).__name__}")
 
 
+def fraction_of(figure: Mapping[str, str | None]) -> Fraction:
+    """The fraction that `json_value` wrote: exact, but where its ratio is too long, and the decimal is all there is."""
+    return Fraction(figure["ratio"] or figure["decimal"] or "")
+
+
 def _ratio(x: Fraction) -> str | None:
     if max(x.numerator.bit_length(), x.denominator.bit_length()) > LONGEST_RATIO:
         return None

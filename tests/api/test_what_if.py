@@ -74,6 +74,16 @@ def test_too_much_of_a_domain_is_a_shortfall_and_a_finding(post):
     assert answer["findings"][0]["code"] == "over-epochs"
 
 
+def test_a_domain_that_is_not_drawn_is_read_no_times_before_and_after(post):
+    web_low = next(one for one in post({"budget": "1000 steps"})["domains"] if one["domain"] == "web-low")
+    assert (web_low["tokens_drawn"], web_low["epochs"], web_low["epochs_before"]) == (0, 0, 0)
+
+
+def test_epochs_before_are_those_after_where_nothing_is_changed(post):
+    domains = post({})["domains"]
+    assert [one["epochs_before"] for one in domains] == [one["epochs"] for one in domains]
+
+
 def test_budget_and_boundaries_move(post):
     answer = post({"budget": "1000 steps", "phases": {"pretraining": {"until": "step 900"}}})
     assert [(one["first_step"], one["steps"]) for one in answer["phases"]] == [(0, 900), (900, 100)]

@@ -1,5 +1,6 @@
 """What a mixture's page shows, made of a loaded mixture and nothing else."""
 
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from api.builtin import BuiltinMixtures
 from api.overviews import overview_of
 from api.pages.links import FileLinks
 from api.pages.mixture import mixture_view
-from api.pages.mixture_rows import Reach
+from api.pages.mixture_rows import Reach, reach_of
 from api.pages.render import render
 from api.stores import Stores
 from mixture.plan import make_lock, make_plan, write_lock
@@ -86,6 +87,18 @@ def test_epochs_stand_against_the_cap_of_each_domain(small):
         "a": Reach.NEAR, "b": Reach.BELOW, "c": Reach.ABOVE, "d": Reach.BELOW,
     }  # fmt: skip
     assert rows["a"].epochs == pytest.approx(750 * 512 * 0.4 / 160000, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("drawn", "tokens", "cap", "reach"),
+    [
+        (4 * 10**18 + 1, 10**18, Fraction(4), Reach.ABOVE), (4 * 10**18, 10**18, Fraction(4), Reach.NEAR),
+        (900, 1000, Fraction(1), Reach.NEAR), (899, 1000, Fraction(1), Reach.BELOW),
+        (0, 0, Fraction(1), Reach.BELOW), (10**9, 1, None, Reach.BELOW), (1, 10, Fraction(0), Reach.ABOVE),
+    ],
+)  # fmt: skip
+def test_a_cap_is_passed_by_one_token_and_near_from_nine_tenths(drawn, tokens, cap, reach):
+    assert reach_of(drawn, tokens, cap) is reach
 
 
 @pytest.mark.parametrize(
