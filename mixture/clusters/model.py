@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from mixture.clusters.kmeans import means, merged, nearest_centroid, spherical_k
 from mixture.clusters.options import ClusterOptions, Labels
 from mixture.clusters.quality import cut_offs, level
 from mixture.clusters.tfidf import TfIdf, fit_tfidf, unit
-from mixture.clusters.vectors import Vectors, sample_limit
+from mixture.clusters.vectors import Sampled, Vectors, sample_limit, sampled
 from mixture.errors import ClusterError
 from mixture.whole_file import whole_file
 
@@ -117,13 +117,10 @@ def fit(paths: Sequence[Path], options: ClusterOptions, labels: Labels, *, has_m
     if options.k is not None and options.k > total:
         raise _too_many(options.k, f"there are {total:,} documents", total)
     limit = sample_limit(map(Vectors, paths), min(options.sample, total))
-    parts = list(_sampled(paths, limit))
-    tfidf = None if has_model else fit_tfidf(parts, seed=options.seed)
-    vectors = np.concatenate([_embedded(tfidf, part, rows) for part, rows in parts if len(rows)])
-    scores = (
-        [part.column("score")[row] for part, rows in parts for row in rows.tolist()] if labels.quality.is_made else []
-    )
-    levels = tuple(cut_offs(scores, labels.levels)) if labels.quality.is_made else None
+    sample = sampled(paths, limit)
+    tfidf = None if has_model else fit_tfidf(sample, seed=options.seed)
+    vectors = np.concatenate([_embedded(tfidf, part.vectors, part.rows) for part in sample])
+    levels = tuple(cut_offs(_column(sample, "score"), labels.levels)) if labels.quality.is_made else None
     title_limit = sample_limit(map(Vectors, paths), min(_TITLE_DOCUMENTS, total))
     if options.k is not None:
         fine, group = _clusters(vectors, options)
@@ -133,19 +130,14 @@ def fit(paths: Sequence[Path], options: ClusterOptions, labels: Labels, *, has_m
     else:
         ids = _taken(paths)
         numbers = {name: number for number, name in enumerate(ids)}
-        named = [part.column("cluster")[row] for part, rows in parts for row in rows.tolist()]
-        members = np.array([numbers[name] for name in named], np.int64)
+        members = np.array([numbers[name] for name in _column(sample, "cluster")], np.int64)
         fine, group = np.empty((0, vectors.shape[1]), np.float32), np.empty(0, np.int64)
     middles = means(vectors, members, len(ids))
     return Model(ids, tfidf, fine, group, middles, levels, title_limit)
 
 
-def _sampled(paths: Sequence[Path], limit: int) -> Iterator[tuple[Vectors, NDArray[np.int64]]]:
-    for path in paths:
-        part = Vectors(path)
-        rows = np.flatnonzero(part.numbers("key") <= np.uint64(limit))
-        if len(rows):
-            yield part, rows
+def _column(sample: Sequence[Sampled], name: str) -> list[Any]:
+    return [value for part in sample for value in part.vectors.column(name, part.rows)]
 
 
 def _clusters(vectors: NDArray[np.float32], options: ClusterOptions) -> tuple[NDArray[np.float32], NDArray[np.int64]]:

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from mixture.clusters.vectors import Vectors
+from mixture.clusters.vectors import Sampled, Vectors
 from mixture.errors import ClusterError
 
 if TYPE_CHECKING:
@@ -35,14 +37,12 @@ class TfIdf:
 
     def transform(self, vectors: Vectors, rows: NDArray[np.int64] | None = None) -> NDArray[np.float32]:
         """Unit vectors [rows, dimensions]; all zero where a document has no known term."""
-        numbers = {term: number for number, term in enumerate(self.terms)}
-        known = np.array([numbers.get(term, -1) for term in vectors.vocabulary], np.int32)
-        counts = _matrix(vectors, known, len(self.terms), rows)
+        counts = _matrix(vectors, _places(vectors, self.terms), len(self.terms), rows)
         return unit(np.asarray(_weighted(counts, self.weights) @ self.axes, np.float32))
 
 
-def fit_tfidf(parts: Sequence[tuple[Vectors, NDArray[np.int64]]], *, seed: int) -> TfIdf:
-    """The vocabulary and axes of a sample: of each partition some rows.
+def fit_tfidf(sample: Sequence[Sampled], *, seed: int) -> TfIdf:
+    """The vocabulary and axes of a sample. Of terms there are in memory those of its documents, not the partitions'.
 
     Errors: ClusterError `no-sklearn`; `no-words` where no two documents have a word in common.
     """
@@ -50,23 +50,24 @@ def fit_tfidf(parts: Sequence[tuple[Vectors, NDArray[np.int64]]], *, seed: int) 
     from scipy.sparse import vstack
 
     frequency: dict[str, int] = {}
-    for vectors, rows in parts:
-        local = _matrix(vectors, np.arange(len(vectors.vocabulary), dtype=np.int32), len(vectors.vocabulary), rows)
-        for number, count in enumerate(np.bincount(local.indices, minlength=local.shape[1]).tolist()):
-            if count:
-                term = vectors.vocabulary[number]
-                frequency[term] = frequency.get(term, 0) + count
+    for part in sample:
+        vectors = part.vectors
+        own = vectors.vocabulary
+        local = _matrix(vectors, np.arange(len(own), dtype=np.int32), len(own), part.rows)
+        counts = np.bincount(local.indices, minlength=len(own))
+        there = np.flatnonzero(counts)
+        for term, count in zip(own.take(there).to_pylist(), counts[there].tolist(), strict=True):
+            frequency[term] = frequency.get(term, 0) + count
     kept = [(-count, term) for term, count in frequency.items() if count >= _LEAST_DOCUMENTS]
     if not kept:
         raise ClusterError("no two documents have a word in common", code="no-words")
     terms = sorted(term for _, term in sorted(kept)[:_TERMS])
-    total = sum(len(rows) for _, rows in parts)
+    total = sum(len(part.rows) for part in sample)
     weights = np.array([np.log((1 + total) / (1 + frequency[term])) + 1 for term in terms], np.float32)
-    numbers = {term: number for number, term in enumerate(terms)}
     matrices = []
-    for vectors, rows in parts:
-        known = np.array([numbers.get(term, -1) for term in vectors.vocabulary], np.int32)
-        matrices.append(_weighted(_matrix(vectors, known, len(terms), rows), weights))
+    for part in sample:
+        vectors = part.vectors
+        matrices.append(_weighted(_matrix(vectors, _places(vectors, terms), len(terms), part.rows), weights))
     matrix = vstack(matrices, format="csr", dtype=np.float32)
     dimensions = max(1, min(DIMENSIONS, min(matrix.shape) - 1))
     # scikit-learn fixes the signs; its generator is the one that this seed makes, on any machine.
@@ -81,6 +82,14 @@ def unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     """Rows divided by their lengths; those of length 0 stay."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.asarray(vectors / np.where(lengths > 0, lengths, 1), np.float32)
+
+
+def _places(vectors: Vectors, terms: Sequence[str]) -> NDArray[np.int32]:
+    """For each of a partition's own terms its place among these, or -1."""
+
+    found = pc.index_in(vectors.vocabulary, value_set=pa.array(terms, pa.string())).fill_null(-1)
+    places: NDArray[np.int32] = found.to_numpy(zero_copy_only=False)
+    return places
 
 
 def _matrix(vectors: Vectors, known: NDArray[np.int32], columns: int, rows: NDArray[np.int64] | None) -> csr_matrix:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -78,9 +77,12 @@ class Vectors:
             self._batch: Any = reader.get_batch(0) if reader.num_record_batches else None
         self.rows: int = 0 if self._batch is None else self._batch.num_rows
 
-    def column(self, name: str) -> list[Any]:
-        """A column as Python values."""
-        values: list[Any] = [] if self._batch is None else self._batch.column(name).to_pylist()
+    def column(self, name: str, rows: NDArray[np.int64] | None = None) -> list[Any]:
+        """A column as Python values, of all rows or of these."""
+        if self._batch is None:
+            return []
+        column = self._batch.column(name)
+        values: list[Any] = (column if rows is None else column.take(pa.array(rows))).to_pylist()
         return values
 
     def numbers(self, name: str) -> NDArray[Any]:
@@ -90,11 +92,10 @@ class Vectors:
         array: NDArray[Any] = self._batch.column(name).to_numpy(zero_copy_only=False)
         return array
 
-    @cached_property
-    def vocabulary(self) -> list[str]:
-        """The partition's own terms, by number."""
-        terms: list[str] = [] if self._batch is None else self._batch.column("terms").values.dictionary.to_pylist()
-        return terms
+    @property
+    def vocabulary(self) -> Any:  # noqa: ANN401 pyarrow has no types
+        """The partition's own terms, by number: an Arrow array, mapped, as Python strings would fill the memory."""
+        return pa.array([], pa.string()) if self._batch is None else self._batch.column("terms").values.dictionary
 
     def counts(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
         """Terms by document, in rows that stand one behind the other: counts, numbers of terms, ends of rows."""
@@ -110,6 +111,28 @@ class Vectors:
         column = self._batch.column("dense")
         values: NDArray[np.float32] = column.values.to_numpy()
         return values.reshape(self.rows, column.type.list_size)
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """Rows of a partition that are in a sample. It is mapped while it is looked at, so that not all are at once."""
+
+    path: Path
+    rows: NDArray[np.int64]
+
+    @property
+    def vectors(self) -> Vectors:
+        return Vectors(self.path)
+
+
+def sampled(paths: Iterable[Path], limit: int) -> list[Sampled]:
+    """The documents up to this key, of the partitions that have any."""
+    made = []
+    for path in paths:
+        rows = np.flatnonzero(Vectors(path).numbers("key") <= np.uint64(limit))
+        if len(rows):
+            made.append(Sampled(path, rows))
+    return made
 
 
 def sample_limit(parts: Iterable[Vectors], count: int) -> int:
