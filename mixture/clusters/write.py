@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import heapq
 import json
+import tempfile
 from collections import Counter, defaultdict
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from mixture.whole_file import whole_file
 
 DOCUMENTS = "documents"
 SOURCE, SCORE = "source", "quality_score"
-_TOGETHER = 1 << 25  # bytes of text that are held before they are written
+_TOGETHER = 1 << 25  # bytes of text that are held, and then make a row group of each domain
 _PHRASES = 4000  # kept of a cluster and partition
 
 
@@ -37,13 +37,13 @@ def cell_folder(cluster: str, quality: str) -> str:
 
 @dataclass(slots=True)
 class _Cell:
-    """What is known of a domain in this partition; rows: those that wait to be written."""
+    """What is known of a domain in this partition; rows: those in memory; spilled: the batches of all before them."""
 
     documents: int = 0
     bytes: int = 0
     typical: list[tuple[float, str]] = field(default_factory=list)
     rows: list[tuple[Any, ...]] = field(default_factory=list)
-    writer: pq.ParquetWriter | None = None
+    spilled: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +79,7 @@ class _Writing:
         self._keys: list[int] = part.column("key")
         self._cells: dict[tuple[int, str], _Cell] = defaultdict(_Cell)
         self._waiting = 0
+        self._batches = 0  # on the disk
         columns = task.partition.columns
         own = columns.attributes[: len(columns.attributes) - len(task.labels.columns)]
         replaced = {SOURCE, SCORE} if task.labels.quality.is_made else {SOURCE}
@@ -99,7 +100,10 @@ class _Writing:
         forms: Counter[str] = Counter()
         digest = hashlib.sha256()
         row = 0
-        with ExitStack() as files:
+        # Named as what a killed run leaves is. A writer open for each domain would be too many files: rows that do not
+        # fit in memory wait here, in their order, and each domain is written at the end.
+        with tempfile.NamedTemporaryFile(dir=self._task.receipt.parent, prefix=".", suffix=".tmp") as file:
+            spill = pa.ipc.new_file(file, self._schema)
             for read in documents(self._task.partition, seed=self._task.seed):
                 if not isinstance(read, Read):
                     dropped[read.value] += 1
@@ -119,11 +123,13 @@ class _Writing:
                     found[cluster].update(set(phrases(words(text))))
                     forms.update(written_forms(text))
                 if self._waiting >= _TOGETHER:
-                    self._flush(files)
+                    self._spill(spill)
                 row += 1
             if row != len(self._keys):
                 raise self._changed(None)
-            self._flush(files)
+            spill.close()
+            file.flush()
+            self._write(Path(file.name))
         ids = self._model.ids
         return {
             "digest": digest.hexdigest(),
@@ -164,21 +170,37 @@ class _Writing:
         )
         self._waiting += len(read.data)
 
-    def _flush(self, files: ExitStack) -> None:
-        """Write what waits, a row group a domain."""
-        for (cluster, quality), cell in sorted(self._cells.items()):
-            if not cell.rows:
-                continue
-            if cell.writer is None:
+    def _spill(self, spill: pa.RecordBatchFileWriter) -> None:
+        """Put what is in memory on the disk, a batch a domain."""
+        for _, cell in sorted(self._cells.items()):
+            if cell.rows:
+                cell.spilled.append(self._batches)
+                spill.write_batch(self._batch(cell))
+                self._batches += 1
+        self._waiting = 0
+
+    def _write(self, spill: Path) -> None:
+        """Write the domains, one after the other."""
+        with pa.memory_map(str(spill)) as mapped:
+            reader = pa.ipc.open_file(mapped)
+            for (cluster, quality), cell in sorted(self._cells.items()):
                 folder = self._task.out / cell_folder(self._model.ids[cluster], quality)
                 folder.mkdir(parents=True, exist_ok=True)
-                path = files.enter_context(whole_file(folder / f"part-{self._task.partition.number:05d}.parquet"))
-                cell.writer = files.enter_context(pq.ParquetWriter(path, self._schema, compression="zstd"))
-            columns = zip(*cell.rows, strict=True)
-            arrays = [pa.array(list(column), f.type) for column, f in zip(columns, self._schema, strict=True)]
-            cell.writer.write_table(pa.table(arrays, schema=self._schema))
-            cell.rows = []
-        self._waiting = 0
+                with (
+                    whole_file(folder / f"part-{self._task.partition.number:05d}.parquet") as path,
+                    pq.ParquetWriter(path, self._schema, compression="zstd") as writer,
+                ):
+                    for number in cell.spilled:
+                        writer.write_batch(reader.get_batch(number))
+                    if cell.rows:
+                        writer.write_batch(self._batch(cell))
+
+    def _batch(self, cell: _Cell) -> pa.RecordBatch:
+        """The rows of a domain that are in memory, which then are there no longer."""
+        columns = zip(*cell.rows, strict=True)
+        arrays = [pa.array(list(column), f.type) for column, f in zip(columns, self._schema, strict=True)]
+        cell.rows = []
+        return pa.record_batch(arrays, schema=self._schema)
 
     def _changed(self, read: Read | None) -> ClusterError:
         partition = self._task.partition
