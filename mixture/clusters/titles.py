@@ -7,6 +7,7 @@ document, so that one long document does not name its cluster.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
@@ -19,6 +20,7 @@ _CONTENT_WORDS = 4
 _FEWEST_WORDS = 3
 _CANDIDATES = 60
 _SHORTEST = 3  # letters of a word
+_NO_NAME = re.compile(r"\w{2,}([^e]ed|lly)")  # asked, founded, especially; not speed
 _PAIR = 1.15  # a pair of words says more than its rarer word, where nearly as many documents have it
 
 
@@ -91,8 +93,12 @@ def titles(
 
 
 def _proposals(terms: Sequence[str], forms: Mapping[str, str]) -> Iterable[str]:
-    """Titles of three to five words, the best first: two or three phrases, the later ones changed first."""
-    apart = _apart(terms, TERMS)
+    """Titles of three to five words, the best first: two or three phrases, the later ones changed first.
+
+    What has the ending of a past tense or an adverb, and so names nothing, comes after all that may be a name. Pairs
+    may have it: United States.
+    """
+    apart = _apart(sorted(terms, key=lambda term: bool(_NO_NAME.fullmatch(term))), TERMS)
     for first, last in combinations(range(len(apart) + 1), 2):
         chosen = apart[first : first + 1]
         for term in apart[last:]:

@@ -37,15 +37,17 @@ STOP_WORDS = frozenset(
 
 CODE_WORDS = frozenset(
     """
-    args argv arg assert async await bool boolean break catch char class classes const continue def default del dict
-    elif else endif enum eq err errno eval except exec export extern false final float foreach func function goto
-    ifdef implements import include init inline instanceof int isinstance kwargs lambda len long main map method mut
-    namespace new nil none null obj object param params pass print printf private protected public raise return
-    returns self short signed sizeof static str string struct sub super switch template this throw true try tuple
-    type typedef typename uint undef union unsigned val value values var virtual void volatile xs yield
+    append arg args argv assert assertequal assertis assertraises asserttrue async await bool boolean break catch
+    char class classes const continue def default del dict elif else endif enum eq err errno eval exc except
+    exception exec export extern false final float foo foreach func function getattr goto hasattr href html http
+    https ifdef implements import include init inline instanceof int isinstance join kwargs lambda len lib long main
+    map meth method mod mut namespace new nil none null obj object param params pass print printf private protected
+    public raise repr return returns seealso self setattr short signed sizeof static str string struct sub super
+    switch sys template testcase this throw true try tuple type typedef typeerror typename uint undef union unsigned
+    val value valueerror values var virtual void volatile www xs yield
     """.split()  # noqa: SIM905
 )
-"""Words that programming languages are built of: they tell code from prose, and are no title."""
+"""Words that programs and pages are built of: they tell code from prose, and are no title."""
 
 
 def excerpt(text: str, *, most: int = EXCERPT) -> str:

@@ -37,6 +37,13 @@ def test_titles_have_three_to_five_words_with_capitals_and_are_not_given_twice()
         assert all(word == "and" or word[0].isupper() for word in title.replace(",", "").split())
 
 
+def test_past_tenses_and_adverbs_name_nothing_where_there_is_a_noun() -> None:
+    terms = ["asked", "united states", "especially", "day", "speed", "night"]
+    assert titles({"c00": terms}, ["c00"]) == {"c00": "United States and Day"}
+    assert titles({"c00": ["asked", "looked", "day"]}, ["c00"]) == {"c00": "Day, Asked and Looked"}
+    assert titles({"c00": ["founded", "speed", "day", "night"]}, ["c00"]) == {"c00": "Speed, Day and Night"}
+
+
 def test_a_cluster_without_terms_has_a_title_all_the_same() -> None:
     assert titles({"c00": [], "c01": ["kernel"]}, ["c00", "c01"]) == {
         "c00": "Other Documents, c00",
