@@ -20,7 +20,8 @@ MOST_VALUES = 8
 """Values of an attribute that are named; the others are summed."""
 MOST_DIFFERENT = 100
 """An attribute with more values, such as an address, says which document it is, not of what kind."""
-KEPT_FACTS = 1000
+KEPT_BYTES = 2_000_000
+"""Of facts as JSON: those of some 1,000 domains."""
 FIRST_ATTRIBUTES = ("source", "language", "licence", "license")
 """Attributes that come first; the others by name."""
 
@@ -67,12 +68,17 @@ class DocumentFacts(_Frozen):
     attributes: tuple[AttributeFacts, ...]
 
 
-_kept: Kept[tuple[str, str], DocumentFacts | None] = Kept(KEPT_FACTS)
-
-
-def facts_of(store: Store, domain: str) -> DocumentFacts | None:
+class KeptFacts:
     """`document_facts(…)`, worked out once for each content of a store. Any number of threads may ask."""
-    return _kept.get((store.digest, domain), lambda: document_facts(store, domain))
+
+    def __init__(self) -> None:
+        self._kept: Kept[tuple[str, str], DocumentFacts | None] = Kept(
+            KEPT_BYTES, weigh=lambda facts: len(facts.model_dump_json()) if facts is not None else 1
+        )
+
+    def of(self, store: Store, domain: str) -> DocumentFacts | None:
+        """The facts of a domain. Errors: StoreError, OSError."""
+        return self._kept.get((store.digest, domain), lambda: document_facts(store, domain))
 
 
 def document_facts(store: Store, domain: str) -> DocumentFacts | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -15,45 +16,55 @@ from mixture.store import Store
 READ_WHOLE = 20_000
 """Of a domain with more documents, typical ones are looked up one by one, and only the first `LOOKED_UP` of them."""
 LOOKED_UP = 3
-MOST_TEXTS = 20_000
+MOST_BYTES = 16_000_000
+"""Of the texts of one store that are searched: 50,000 snippets, or some 8,000 longer beginnings."""
+KEPT_BYTES = 4 * MOST_BYTES
 SEARCHED_CHARACTERS = {ExampleTexts.SNIPPET: SNIPPET_CHARACTERS, ExampleTexts.FULL: 2_000}
 
 
 @dataclass(frozen=True, slots=True)
 class TypicalText:
-    """The beginning of a typical document; number: its place among those of its domain; folded: for comparisons."""
+    """The beginning of a typical document; number: its place among those of its domain."""
 
     domain: str
     number: int
     text: str
-    folded: str
+
+    @property
+    def size(self) -> int:
+        """What it takes in memory."""
+        return sys.getsizeof(self) + sys.getsizeof(self.text)
 
 
-_kept: Kept[tuple[str, int, ExampleTexts], tuple[TypicalText, ...]] = Kept(8)
+class TypicalTexts:
+    """The texts of typical documents, those of the stores that were asked for last. Any number of threads may ask."""
 
+    def __init__(self) -> None:
+        self._kept: Kept[tuple[str, tuple[OverviewDomain, ...], ExampleTexts], tuple[TypicalText, ...]] = Kept(
+            KEPT_BYTES, weigh=lambda texts: sum(one.size for one in texts)
+        )
 
-def typical_texts(store: Store, overview: Overview, texts: ExampleTexts) -> tuple[TypicalText, ...]:
-    """The texts of typical documents, in order of domains; none where none are shown. Errors: StoreError, OSError."""
-    if texts is ExampleTexts.NONE or not is_decodable(store):
-        return ()
-    key = (store.digest, hash(overview.domains), texts)
-    return _kept.get(key, lambda: tuple(_read(store, overview, SEARCHED_CHARACTERS[texts])))
+    def of(self, store: Store, overview: Overview, texts: ExampleTexts) -> tuple[TypicalText, ...]:
+        """`MOST_BYTES` of them, in order of domains; none where none are shown. Errors: StoreError, OSError."""
+        if texts is ExampleTexts.NONE or not is_decodable(store):
+            return ()
+        key = (store.digest, overview.domains, texts)
+        return self._kept.get(key, lambda: tuple(_read(store, overview, SEARCHED_CHARACTERS[texts])))
 
 
 def _read(store: Store, overview: Overview, most: int) -> Iterator[TypicalText]:
-    left = MOST_TEXTS
+    left = MOST_BYTES
     for domain in overview.domains:
         if domain.domain not in store.domains:
             continue
         for number, row in _rows(store, domain):
-            if not left:
-                return
-            left -= 1
             text, _ = text_of(store, domain.domain, row, most)
             if text:
-                # Not `casefold`: a place in the folded text must be that in the text, which lower() mostly keeps.
-                folded = text.lower()
-                yield TypicalText(domain.domain, number, text, folded if len(folded) == len(text) else text)
+                found = TypicalText(domain.domain, number, text)
+                left -= found.size
+                if left < 0:
+                    return
+                yield found
 
 
 def _rows(store: Store, domain: OverviewDomain) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -13,10 +13,16 @@ V = TypeVar("V")
 
 
 class Kept(Generic[K, V]):
-    """The values asked for last, `most` of them. Safe from any number of threads."""
+    """The values asked for last, up to `most`: so many, or what `weigh` makes of them. Safe from any number of threads.
 
-    def __init__(self, most: int) -> None:
+    A value that weighs more than `most` by itself is not kept.
+    """
+
+    def __init__(self, most: int, *, weigh: Callable[[V], int] = lambda _: 1) -> None:
         self._most = most
+        self._weigh = weigh
+        self._weights: dict[K, int] = {}
+        self._weight = 0
         self._held: OrderedDict[K, V] = OrderedDict()
         self._making: dict[K, Future[V]] = {}
         self._guard = threading.Lock()
@@ -46,6 +52,7 @@ class Kept(Generic[K, V]):
     def _make(self, key: K, make: Callable[[], V], mine: Future[V]) -> V:
         try:
             made = make()
+            weight = self._weigh(made)
         except BaseException as error:
             with self._guard:
                 del self._making[key]
@@ -54,7 +61,10 @@ class Kept(Generic[K, V]):
         with self._guard:
             del self._making[key]
             self._held[key] = made
-            while len(self._held) > self._most:
-                self._held.popitem(last=False)
+            self._weights[key] = weight
+            self._weight += weight
+            while self._weight > self._most:
+                oldest, _ = self._held.popitem(last=False)
+                self._weight -= self._weights.pop(oldest)
         mine.set_result(made)
         return made

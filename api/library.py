@@ -11,6 +11,7 @@ from functools import cached_property
 from api.repository import Source
 from api.stores import Stores
 from mixture.catalog import Catalog
+from mixture.json_text import digest as digest_of
 from mixture.plan import Lock
 from mixture.store import Store
 
@@ -53,6 +54,11 @@ class LoadedMixture:
     def text_digest(self) -> str:
         """The SHA-256 of the spec's file, lower-case hex."""
         return hashlib.sha256(self.spec_text.encode()).hexdigest()
+
+    @cached_property
+    def domains_digest(self) -> str:
+        """The SHA-256, lower-case hex, of the names and sizes of the catalog's domains: of what plans are over."""
+        return digest_of([[domain.name, domain.tokens] for domain in self.catalog.domains])
 
     @cached_property
     def description(self) -> str:

@@ -23,6 +23,8 @@ from api.builtin import BuiltinMixtures
 from api.caching import Lifetime
 from api.composition import Groups, group
 from api.conditions import Conditions
+from api.document_facts import KeptFacts
+from api.example_texts import TypicalTexts
 from api.kept import Kept
 from api.library import LoadedMixture
 from api.limits import RateLimit, StreamPlaces, what_if_places, write_places
@@ -63,6 +65,8 @@ class Services:
         self.write_places = write_places()
         self.what_if_places = what_if_places()
         self.what_ifs: Kept[tuple[str, str, str, Changes], WhatIfAnswer] = Kept(KEPT_WHAT_IFS)
+        self.document_facts = KeptFacts()
+        self.typical_texts = TypicalTexts()
         self.stopping = asyncio.Event()
         self.log_watch = LogWatch(self._last_seqs, self.stopping)
         self.stores = Stores(settings.store_dirs)

@@ -64,11 +64,7 @@ def store_of(mixture: LoadedMixture) -> Store | None:
 
 def is_over(one: LoadedMixture, other: LoadedMixture) -> bool:
     """Whether a mixture draws from the same domains as another: of the same names and sizes."""
-    return _domains(one) == _domains(other)
-
-
-def _domains(mixture: LoadedMixture) -> list[tuple[str, int]]:
-    return [(domain.name, domain.tokens) for domain in mixture.catalog.domains]
+    return one.domains_digest == other.domains_digest
 
 
 def pinned(mixture: LoadedMixture) -> str:

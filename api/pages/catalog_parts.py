@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from api.document_facts import facts_of
+from collections.abc import Callable
+
+from api.document_facts import DocumentFacts, document_facts
 from api.domain_shown import domain_shown
-from api.example_texts import typical_texts
+from api.example_texts import TypicalTexts
 from api.examples import DomainExamples, ExampleKind, is_decodable
 from api.pages.catalog import CatalogAsked, CatalogFacts, figures_of
 from api.pages.catalog_panel import PanelView, examples_view, panel_view
@@ -12,6 +14,7 @@ from api.pages.catalog_search import Hit, hits
 from api.problems import Problem
 from api.settings import ExampleTexts
 from api.store_reading import reading_store
+from mixture.store import Store
 
 
 def cell_panel(
@@ -23,8 +26,12 @@ def cell_panel(
     kind: ExampleKind | None = None,
     at: int = 0,
     seed: int = 0,
+    facts_of: Callable[[Store, str], DocumentFacts | None] = document_facts,
 ) -> PanelView:
-    """The panel of a cell. Raises Problem 404 `unknown-domain`, 503 `store-unreadable`; StoreError."""
+    """The panel of a cell. facts_of: gives the facts of a domain, kept or not.
+
+    Raises Problem 404 `unknown-domain`, 503 `store-unreadable`; StoreError.
+    """
     figures, store = figures_of(facts, asked), facts.store
     with reading_store():
         documents = facts_of(store, key) if store is not None and key in store.domains else None
@@ -38,7 +45,7 @@ def cell_panel(
     return panel_view(figures, shown, some)
 
 
-def found_texts(facts: CatalogFacts, q: str, texts: ExampleTexts) -> list[Hit] | None:
+def found_texts(facts: CatalogFacts, q: str, texts: ExampleTexts, kept: TypicalTexts) -> list[Hit] | None:
     """The texts that a search finds; None where there are none to be searched."""
     store, overview = facts.store, facts.overview
     if store is None or overview is None or texts is ExampleTexts.NONE or not is_decodable(store):
@@ -46,4 +53,4 @@ def found_texts(facts: CatalogFacts, q: str, texts: ExampleTexts) -> list[Hit] |
     if not q.strip():
         return []
     with reading_store():
-        return list(hits(typical_texts(store, overview, texts), q))
+        return list(hits(kept.of(store, overview, texts), q))

@@ -40,8 +40,11 @@ def hits(texts: Iterable[TypicalText], q: str) -> Iterator[Hit]:
     """The texts that have all words of a search, with the first of them in its context."""
     words = words_of(q)
     for one in texts if words else ():
-        if all(word in one.folded for word in words):
-            start = one.folded.index(words[0])
+        # Not `casefold`: a place in the folded text must be that in the text, which lower() mostly keeps.
+        lower = one.text.lower()
+        folded = lower if len(lower) == len(one.text) else one.text
+        if all(word in folded for word in words):
+            start = folded.index(words[0])
             end = start + len(words[0])
             first, last = max(0, start - BEFORE), min(len(one.text), end + AFTER)
             yield Hit(

@@ -11,7 +11,6 @@ from api import problems
 from api.caching import Lifetime
 from api.catalog_figures import CatalogFigures
 from api.catalog_map import axes_of
-from api.document_facts import facts_of
 from api.domain_shown import DomainShown, domain_shown
 from api.examples import DomainExamples, Example, ExampleKind
 from api.formats import NOT_MODIFIED, JsonOnly, json_answer
@@ -73,7 +72,7 @@ def domain_examples(
     response_model=DomainShown,
     responses=NOT_MODIFIED | problems.documented(404),
 )
-def domain_alone(asked: AskedMixture, domain: Domain, request: Request) -> Response:
+def domain_alone(asked: AskedMixture, domain: Domain, services: AppServices, request: Request) -> Response:
     """One domain: its figures, what each phase makes of it, and what its documents are where there is a store."""
     mixture = asked.mixture
     if domain not in mixture.catalog.names:
@@ -84,7 +83,7 @@ def domain_alone(asked: AskedMixture, domain: Domain, request: Request) -> Respo
         axes = axes_of(mixture.catalog, overview)
         figures = CatalogFigures(mixture.catalog, overview, PlannedDomains(mixture.plan_json), axes=axes)
         with reading_store():
-            facts = None if store is None or domain not in store.domains else facts_of(store, domain)
+            facts = None if store is None or domain not in store.domains else services.document_facts.of(store, domain)
         shown = domain_shown(figures, domain, facts)
         assert shown is not None
         return shown

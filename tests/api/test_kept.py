@@ -21,6 +21,17 @@ def test_the_ones_asked_for_last_are_kept():
     assert kept.get("b", object) is not second
 
 
+def test_what_is_kept_weighs_no_more_than_it_may():
+    kept: Kept[str, bytes] = Kept(10, weigh=len)
+    kept.get("a", lambda: b"123456")
+    kept.get("b", lambda: b"1234")
+    assert (kept.peek("a"), kept.peek("b")) == (b"123456", b"1234")
+    kept.get("c", lambda: b"1")
+    assert (kept.peek("a"), kept.peek("b"), kept.peek("c")) == (None, b"1234", b"1")
+    assert kept.get("too much", lambda: b"12345678901") == b"12345678901"
+    assert kept.peek("too much") is None
+
+
 class Making:
     """Makes a value, or raises, once somebody lets it go on; counts how often."""
 

@@ -78,10 +78,14 @@ def catalog(
     )
 
     def panel() -> PanelView | None:
-        return cell_panel(facts, wanted, cell, texts, kind=examples, at=at, seed=seed) if cell else None
+        if not cell:
+            return None
+        facts_of = services.document_facts.of
+        return cell_panel(facts, wanted, cell, texts, kind=examples, at=at, seed=seed, facts_of=facts_of)
 
     def page() -> CatalogView:
-        return catalog_view(facts, wanted, texts=found_texts(facts, wanted.q, texts), panel=panel())
+        found = found_texts(facts, wanted.q, texts, services.typical_texts)
+        return catalog_view(facts, wanted, texts=found, panel=panel())
 
     def alone() -> PanelPage:
         made = panel()

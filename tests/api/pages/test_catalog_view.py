@@ -8,15 +8,19 @@ import pytest
 from api_helpers import MIXTURES
 from mixture_folder import write_mixture
 
+from api import example_texts
 from api.builtin import BuiltinMixtures
+from api.example_texts import TypicalTexts
 from api.library import LoadedMixture
 from api.pages.catalog import CatalogAsked, CatalogView, catalog_view
-from api.pages.catalog_facts import catalog_facts
+from api.pages.catalog_facts import catalog_facts, is_over
 from api.pages.catalog_order import Measure
 from api.pages.links import FileLinks
 from api.pages.render import render
 from api.problems import Problem
+from api.settings import ExampleTexts
 from api.stores import Stores
+from mixture.store import open_store
 
 SPEC = """\
 mixture: small
@@ -139,6 +143,43 @@ def test_a_search_is_for_all_words_in_titles_and_domains():
     assert [row.value for row in view(marin, q="c11q3").rows] == ["c11"]
     assert view(marin, q="food nowhere").rows == ()
     assert view(marin, q="food nowhere").row_count == 40
+
+
+def test_a_search_knows_every_domain_of_a_row(tmp_path):
+    rows = "".join(f"d{i:03},a,1,{1000 + i}\n" for i in range(120))
+    write_mixture(
+        tmp_path / "wide",
+        SPEC.replace("{a9: 50%, b10: 50%}", "proportional"),
+        cells=f"domain,cluster,quality,tokens\n{rows}",
+    )
+    wide = load(tmp_path / "wide")
+    assert [row.value for row in view(wide, q="d119").rows] == ["a"]
+    assert (
+        "d119"
+        in render("catalog.html", FileLinks("catalogs/wide/index.html"), view(wide))
+        .partition('data-words="')[2]
+        .partition('"')[0]
+    )
+
+
+def test_typical_texts_that_are_searched_stay_below_a_size(clustered, monkeypatch):
+    store = open_store(clustered / "store")
+    every = TypicalTexts().of(store, store.overview, ExampleTexts.SNIPPET)
+    assert sum(one.size for one in every) < example_texts.MOST_BYTES
+    most = sum(one.size for one in every[:5])
+    monkeypatch.setattr(example_texts, "MOST_BYTES", most)
+    kept = TypicalTexts()
+    assert kept.of(store, store.overview, ExampleTexts.SNIPPET) == every[:5]
+    assert kept.of(store, store.overview, ExampleTexts.SNIPPET) is kept.of(store, store.overview, ExampleTexts.SNIPPET)
+
+
+def test_mixtures_are_over_each_other_where_names_and_sizes_are_the_same(small, tmp_path):
+    def other(name: str, cells: str) -> LoadedMixture:
+        write_mixture(tmp_path / name, SPEC, cells=cells)
+        return load(tmp_path / name)
+
+    assert is_over(other("more", CELLS.replace("a9,a,9,1000,10", "a9,a,8,1000,11")), small)
+    assert not is_over(other("larger", CELLS.replace("a9,a,9,1000,10", "a9,a,9,1001,10")), small)
 
 
 def test_cells_of_several_domains_are_summed():
