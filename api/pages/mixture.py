@@ -14,17 +14,21 @@ from api.library import LoadedMixture
 from api.pages.catalog_facts import pinned
 from api.pages.catalog_made import MoveView
 from api.pages.mixture_chart import Areas, Label, areas
-from api.pages.mixture_columns import first_column, group_columns
+from api.pages.mixture_columns import asked_column, group_columns
 from api.pages.mixture_rows import DomainRow, GroupRow, domain_rows, group_rows, titles_of
+from api.queries import wrong_query
 from mixture.catalog import Overview
 from mixture.catalog.cells import cell_text
 from mixture.catalog.table import Cell
+from mixture.errors import nearest
 from mixture.names import DIGEST_MARK
 
 FIRST_ROWS = 50
 ALL_AT_ONCE = 60
 """Domains that are listed whole; of more, the first `FIRST_ROWS` are, unless all are asked for."""
 MOST_DRAWN = "-tokens_drawn"
+PLAIN, PERHAPS = ("domain", "tokens", "tokens_drawn", "share"), ("epochs", "max_epochs")
+"""Columns of domains to sort by: those with a figure for each, and those that may be without."""
 
 
 class PhaseRow(BaseModel):
@@ -133,7 +137,7 @@ def mixture_view(
     moves: Sequence[MoveView] = (),
     others: Sequence[str] = (),
 ) -> MixtureView:
-    """The view of a mixture. A column or an order that the mixture does not have counts as none.
+    """The view of a mixture. Raises Problem 422: `unknown-column`, `unknown-sort`.
 
     asked:    how the page was asked for, None: by name
     by:       a column of the catalog, None: the rows of the overview's map, else the first of a few labels
@@ -141,8 +145,7 @@ def mixture_view(
     whole:    whether to list every domain, None: where there are not too many
     """
     plan: Any = mixture.plan_json
-    columns = group_columns(mixture.catalog, mixture.domain_column)
-    chosen = by if by in columns else first_column(mixture.catalog, mixture.domain_column, overview)
+    chosen = asked_column(mixture.catalog, mixture.domain_column, by, overview)
     titles = titles_of(overview, chosen)
     rows = domain_rows(mixture, chosen)
     phases = tuple(_phase(phase, plan["tokens"]) for phase in plan["phases"])
@@ -165,7 +168,7 @@ def mixture_view(
         moves=tuple(moves),
         others=tuple(others),
         by=chosen,
-        columns=columns,
+        columns=group_columns(mixture.catalog, mixture.domain_column),
         domain_column=mixture.domain_column,
         sort=order,
         shown=rows_shown(len(rows), whole=whole),
@@ -201,7 +204,10 @@ def _finding(one: dict[str, Any]) -> FindingRow:
 
 
 def _order(sort: str | None, phases: Sequence[str]) -> tuple[str, Callable[[DomainRow], Any]]:
-    """The order that is asked for, as it is written, and the key of a row in it; of none that is, the most drawn."""
+    """The order that is asked for, as it is written, and the key of a row in it; of none, the most drawn.
+
+    Raises Problem 422 `unknown-sort`.
+    """
     asked = sort or MOST_DRAWN
     column = asked.removeprefix("-")
     if column.startswith("weight:") and column.removeprefix("weight:") in phases:
@@ -209,8 +215,10 @@ def _order(sort: str | None, phases: Sequence[str]) -> tuple[str, Callable[[Doma
         return asked, lambda row: row.weights[index]
     if column == "group":
         return asked, lambda row: row.group or ""
-    if column in ("domain", "tokens", "tokens_drawn", "share"):
+    if column in PLAIN:
         return asked, lambda row: getattr(row, column)
-    if column in ("epochs", "max_epochs"):
+    if column in PERHAPS:
         return asked, lambda row: -1.0 if getattr(row, column) is None else getattr(row, column)
-    return _order(MOST_DRAWN, phases)
+    known = (*PLAIN, "group", *PERHAPS, *(f"weight:{phase}" for phase in phases))
+    hint = nearest(column, known) or f"right here: {', '.join(known[:20])}"
+    raise wrong_query("sort", f"domains can not be sorted by {column!r}", "unknown-sort", hint=hint)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from api.composition import FIGURES, STRETCH
+from api.queries import wrong_query
 from mixture.catalog import Catalog, Overview
 from mixture.catalog.catalog import CATALOG_COLUMNS
+from mixture.errors import nearest
 
 FEW = 60
 """Groups that can be taken in at a glance."""
@@ -29,6 +33,21 @@ def first_column(catalog: Catalog, domain_column: str, overview: Overview | None
     groups = {name: count for name in texts if (count := _groups(catalog, name) or 0) > 1}
     few = (name for name, count in groups.items() if count <= FEW)
     return next(few, None) or min(groups, key=groups.__getitem__, default=domain_column)
+
+
+def asked_column(catalog: Catalog, domain_column: str, by: str | None, overview: Overview | None) -> str:
+    """The column that is asked for; of none, the one to begin with. Raises Problem 422 `unknown-column`."""
+    if not by:
+        return first_column(catalog, domain_column, overview)
+    return known_column(by, group_columns(catalog, domain_column))
+
+
+def known_column(by: str, columns: Sequence[str]) -> str:
+    """The column, where it is one of these. Raises Problem 422 `unknown-column`."""
+    if by not in columns:
+        hint = nearest(by, columns) or (f"right here: {', '.join(columns[:20])}" if columns else None)
+        raise wrong_query("by", f"domains can not be grouped by {by!r}", "unknown-column", hint=hint)
+    return by
 
 
 def _groups(catalog: Catalog, name: str) -> int | None:

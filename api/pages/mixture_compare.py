@@ -13,11 +13,13 @@ from api.catalog_map import axes_of, catalog_map
 from api.library import LoadedMixture
 from api.pages.catalog_facts import pinned
 from api.pages.mixture import rows_shown
-from api.pages.mixture_columns import first_column, group_columns
+from api.pages.mixture_columns import first_column, group_columns, known_column
 from api.pages.mixture_rows import titles_of
+from api.queries import wrong_query
 from api.what_if import weights_at
 from mixture.catalog import Overview
 from mixture.catalog.cells import cell_text
+from mixture.errors import nearest
 from mixture.plan import half_l1, hellinger
 
 MOST_PAIRS = 60_000
@@ -166,10 +168,14 @@ def compare_view(
     overview: Overview | None = None,
     other_overview: Overview | None = None,
 ) -> CompareView:
-    """The view of two mixtures, whose domains are matched by name. A phase that one does not have is its whole run."""
+    """The view of two mixtures, whose domains are matched by name.
+
+    Raises Problem 422: `unknown-phase`, `unknown-column`.
+    """
     stretches = {name: _Stretch(mixture, name) for name in (None, *phases_of(mixture))}
     others = {name: _Stretch(other, name) for name in (None, *phases_of(other))}
-    phase, other_phase = (phase if phase in stretches else None), (other_phase if other_phase in others else None)
+    phase = _known_phase(mixture, phase, parameter="phase")
+    other_phase = _known_phase(other, other_phase, parameter="with_phase")
     one, two = stretches[phase], others[other_phase]
     names = sorted(one.sizes.keys() | two.sizes.keys())
     rows = sorted((_row(name, [name], one, two) for name in names), key=_moved)
@@ -191,6 +197,15 @@ def compare_view(
         groups=() if column is None else _groups(mixture, other, column, one, two, titles_of(overview, column)),
     )
     return made.model_copy(update=_map(mixture, other, one, two, overview, other_overview))
+
+
+def _known_phase(mixture: LoadedMixture, phase: str | None, *, parameter: str) -> str | None:
+    """The phase that is asked for, None: the whole run."""
+    names = phases_of(mixture)
+    if phase and phase not in names:
+        hint = nearest(phase, names) or f"its phases: {', '.join(names)}"
+        raise wrong_query(parameter, f"{mixture.name} has no phase {phase!r}", "unknown-phase", hint=hint)
+    return phase or None
 
 
 def _side(mixture: LoadedMixture, asked: str | None, phase: str | None) -> Side:
@@ -231,7 +246,9 @@ def _moved(row: CompareRow) -> tuple[float, str]:
 def _column(one: LoadedMixture, other: LoadedMixture, by: str | None, overview: Overview | None) -> str | None:
     """The column to group by: one that both have, and that does not name single domains."""
     shared = [name for name in _labels(one) if name in _labels(other)]
-    wanted = by if by in shared else first_column(one.catalog, one.domain_column, overview)
+    if by:
+        return known_column(by, shared)
+    wanted = first_column(one.catalog, one.domain_column, overview)
     return wanted if wanted in shared else next(iter(shared), None)
 
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from api.library import LoadedMixture
 from api.pages.catalog_facts import pinned
 from api.pages.mixture import rows_shown
-from api.pages.mixture_columns import first_column, group_columns
+from api.pages.mixture_columns import group_columns
 from api.pages.mixture_rows import domain_rows, group_rows, titles_of
 from api.what_if_answer import WhatIfAnswer, WhatIfDomain
 from mixture.catalog import Overview
@@ -39,9 +39,12 @@ class FormRow(_Frozen):
 
 
 class Change(_Frozen):
-    """A group or a domain over the run, before and after; shares are of the run's tokens."""
+    """A group or a domain over the run, before and after; shares are of the run's tokens.
 
-    name: str
+    name: None: domains without a value in the column
+    """
+
+    name: str | None
     title: str
     share_before: float
     share: float
@@ -111,21 +114,18 @@ def asked_of(
             continue
         if key == "budget":
             asked["budget"] = value
-        for phase in phases:
-            if key == f"until:{phase}":
-                changed[phase]["until"] = value
-            elif key.startswith(f"share:{phase}:"):
-                changed[phase].setdefault(names, {})[key.removeprefix(f"share:{phase}:")] = value
+        kind, _, rest = key.partition(":")
+        if kind == "until" and rest in phases:
+            changed[rest]["until"] = value
+        if kind == "share":
+            # A colon may be part of both names: of phases `a` and `a:b`, the longest that fits is meant.
+            phase = max((one for one in phases if rest.startswith(f"{one}:")), key=len, default=None)
+            if phase is not None:
+                changed[phase].setdefault(names, {})[rest.removeprefix(f"{phase}:")] = value
     if changed:
         asked["phases"] = dict(changed)
         asked["by"] = by
     return asked
-
-
-def chosen_column(mixture: LoadedMixture, by: str | None, overview: Overview | None) -> str:
-    """The column that the form's rows are of."""
-    columns = group_columns(mixture.catalog, mixture.domain_column)
-    return by if by in columns else first_column(mixture.catalog, mixture.domain_column, overview)
 
 
 def what_if_view(
@@ -140,7 +140,10 @@ def what_if_view(
     hint: str | None = None,
     whole: bool | None = None,
 ) -> WhatIfView:
-    """The view of a mixture with changes. by: `chosen_column`; whole: whether to list all rows and domains."""
+    """The view of a mixture with changes.
+
+    by: the column that rows of the form are of; whole: whether to list all rows and domains
+    """
     plan: Any = mixture.plan_json
     phases = [phase["phase"] for phase in plan["phases"]]
     titles = titles_of(overview, by)
@@ -187,12 +190,14 @@ def what_if_view(
     if answer is None:
         return view
     group_of = {row.domain: row.group for row in rows}
-    by_group: dict[str, list[WhatIfDomain]] = defaultdict(list)
+    by_group: dict[str | None, list[WhatIfDomain]] = defaultdict(list)
     for one in answer.domains:
-        by_group[group_of[one.domain] or "none"].append(one)
+        by_group[group_of[one.domain]].append(one)
     domains = [_change(one.domain, "", [one], answer, plan) for one in answer.domains]
     groups = (
-        [] if is_domains else [_change(key, titles.get(key, ""), held, answer, plan) for key, held in by_group.items()]
+        []
+        if is_domains
+        else [_change(key, titles.get(key or "", ""), held, answer, plan) for key, held in by_group.items()]
     )
     old, new = ({one["message"]: None for one in plan["findings"]}, {one.message: None for one in answer.findings})
     return view.model_copy(
@@ -212,11 +217,11 @@ def _field(name: str, query: Mapping[str, str], now: str | float) -> Field:
 
 
 def _moved(row: Change) -> tuple[float, str]:
-    return -abs(row.share - row.share_before), row.name
+    return -abs(row.share - row.share_before), row.name or ""
 
 
 def _change(
-    name: str, title: str, held: Sequence[WhatIfDomain], answer: WhatIfAnswer, plan: Mapping[str, Any]
+    name: str | None, title: str, held: Sequence[WhatIfDomain], answer: WhatIfAnswer, plan: Mapping[str, Any]
 ) -> Change:
     before, after = sum(one.tokens_drawn_before for one in held), sum(one.tokens_drawn for one in held)
     tokens = sum(one.tokens for one in held)

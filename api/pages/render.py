@@ -78,23 +78,37 @@ def asked_page_format(request: Request) -> Format | None:
     return asked_format(request)
 
 
+def page_known(request: Request, *, of: str, lifetime: Lifetime) -> Response | None:
+    """304 where the client has this page, or its data, already. of: as for `page_answer`."""
+    form = asked_page_format(request)
+    known = not_modified(request, _freshness(request, form, of=of, lifetime=lifetime))
+    if known is not None:
+        # A 304 too: its headers take the place of those that a browser has kept with the page.
+        known.headers.update(_policy(form))
+    return known
+
+
 def page_answer(request: Request, template: str, *, of: str, lifetime: Lifetime, make: Callable[[], View]) -> Response:
     """A page, or its data, or 304 before any of it is worked out.
 
     of: what the address leads to, such as a lock's digest: with path, query and format it makes the entity tag
     """
-    form = asked_page_format(request)
-    links = links_of(request)
-    fresh = Freshness(tag_of(of, links.here(), links.base, form and form.value), lifetime)
-    # A 304 too: its headers take the place of those that a browser has kept with the page.
-    policy = {"Content-Security-Policy": POLICY} if form is None else {}
-    known = not_modified(request, fresh)
+    known = page_known(request, of=of, lifetime=lifetime)
     if known is not None:
-        known.headers.update(policy)
         return known
+    form = asked_page_format(request)
     view = make()
-    headers = fresh.headers(request) | policy
+    headers = _freshness(request, form, of=of, lifetime=lifetime).headers(request) | _policy(form)
     if form is None:
-        return Response(render(template, links, view), headers=headers, media_type=HTML)
+        return Response(render(template, links_of(request), view), headers=headers, media_type=HTML)
     data = json_bytes(view) if form is Format.JSON else table_bytes(form, view.table())
     return Response(data, headers=headers, media_type=form.value)
+
+
+def _freshness(request: Request, form: Format | None, *, of: str, lifetime: Lifetime) -> Freshness:
+    links = links_of(request)
+    return Freshness(tag_of(of, links.here(), links.base, form and form.value), lifetime)
+
+
+def _policy(form: Format | None) -> dict[str, str]:
+    return {"Content-Security-Policy": POLICY} if form is None else {}

@@ -9,8 +9,9 @@ from starlette.responses import Response
 
 from api.caching import Lifetime
 from api.overviews import overview_of
-from api.pages.mixture_what_if import asked_of, chosen_column, what_if_view
-from api.pages.render import asked_page_format, page_answer
+from api.pages.mixture_columns import asked_column
+from api.pages.mixture_what_if import asked_of, what_if_view
+from api.pages.render import asked_page_format, page_answer, page_known
 from api.problems import Problem, problem_of
 from api.routes.mixtures import SPEC_MEDIA_TYPE
 from api.routes.what_if import WhatIfAsked, changes_of, planned_anew
@@ -27,11 +28,15 @@ SHOWN_STATUS = 422
 @router.get("/mixtures/{ref}/what-if")
 async def what_if(asked: AskedMixture, services: AppServices, request: Request) -> Response:
     """The form, and under it what its changes would come to."""
-    mixture = asked.mixture
+    mixture, query = asked.mixture, dict(request.query_params)
     overview = await run_in_threadpool(overview_of, mixture)
-    query = dict(request.query_params)
-    by = chosen_column(mixture, query.get("by"), overview)
+    of = f"{mixture.digest} {mixture.spec_text} {overview}"
+    known = page_known(request, of=of, lifetime=Lifetime.SHORT)
+    if known is not None:
+        return known
+    by = asked_column(mixture.catalog, mixture.domain_column, query.get("by"), overview)
     answer, refused = None, None
+    # Planned here and not in the thread that makes the page: who waits for a place waits without one.
     try:
         answer = await _answer(services, asked, request, by)
     except Problem as problem:
@@ -42,7 +47,7 @@ async def what_if(asked: AskedMixture, services: AppServices, request: Request) 
         page_answer,
         request,
         "mixture_what_if.html",
-        of=f"{mixture.digest} {mixture.spec_text} {overview}",
+        of=of,
         lifetime=Lifetime.SHORT,
         make=lambda: what_if_view(
             mixture,
@@ -61,10 +66,11 @@ async def what_if(asked: AskedMixture, services: AppServices, request: Request) 
 @router.get("/mixtures/{ref}/what-if.yaml")
 async def changed_spec(asked: AskedMixture, services: AppServices, request: Request) -> Response:
     """The changed spec, to be saved."""
-    overview = await run_in_threadpool(overview_of, asked.mixture)
-    by = chosen_column(asked.mixture, request.query_params.get("by"), overview)
+    mixture = asked.mixture
+    overview = await run_in_threadpool(overview_of, mixture)
+    by = asked_column(mixture.catalog, mixture.domain_column, request.query_params.get("by"), overview)
     answer = await _answer(services, asked, request, by)
-    text = asked.mixture.spec_text if answer is None else answer.spec
+    text = mixture.spec_text if answer is None else answer.spec
     headers = {"Content-Disposition": 'attachment; filename="mixture.yaml"', "Cache-Control": "no-cache"}
     return Response(text.encode(), media_type=SPEC_MEDIA_TYPE, headers=headers)
 

@@ -12,6 +12,7 @@ from api.pages.links import FileLinks
 from api.pages.mixture import mixture_view
 from api.pages.mixture_rows import Reach, reach_of
 from api.pages.render import render
+from api.problems import Problem
 from api.stores import Stores
 from mixture.plan import make_lock, make_plan, write_lock
 from mixture.spec import load_spec
@@ -78,7 +79,6 @@ def test_groups_are_by_any_column_of_labels_and_domains_alone_where_it_names_the
     by_level = mixture_view(mixtures["demo"], by="quality")
     assert {one.key: one.domains for one in by_level.groups} == {"1": 1, "2": 3, "3": 6}
     assert mixture_view(mixtures["demo"], by="domain").groups == ()
-    assert mixture_view(mixtures["demo"], by="tokens").by == "kind"
 
 
 def test_epochs_stand_against_the_cap_of_each_domain(small):
@@ -105,11 +105,49 @@ def test_a_cap_is_passed_by_one_token_and_near_from_nine_tenths(drawn, tokens, c
     ("sort", "names"),
     [
         (None, "bacd"), ("domain", "abcd"), ("-domain", "dcba"), ("tokens", "dbac"), ("-weight:last", "bcad"),
-        ("weight:first", "dcba"), ("-max_epochs", "bdac"), ("-no-such-column", "bacd"), ("group", "cdab"),
+        ("weight:first", "dcba"), ("-max_epochs", "bdac"), ("group", "cdab"),
     ],
 )  # fmt: skip
 def test_domains_are_in_order_of_any_column(small, sort, names):
     assert "".join(row.domain for row in mixture_view(small, sort=sort).domains) == names
+
+
+@pytest.mark.parametrize(
+    ("asked", "code", "hint"),
+    [
+        ({"by": "kin"}, "unknown-column", "did you mean 'kind'?"),
+        ({"by": "tokens"}, "unknown-column", "right here: kind, quality, domain"),
+        ({"sort": "-epoch"}, "unknown-sort", "did you mean 'epochs'?"),
+        ({"sort": "weight:main"}, "unknown-sort", None),
+    ],
+)
+def test_a_column_or_an_order_that_there_is_not_is_refused(mixtures, asked, code, hint):
+    with pytest.raises(Problem) as refused:
+        mixture_view(mixtures["demo"], **asked)
+    assert (refused.value.status_code, refused.value.code) == (422, code)
+    assert hint is None or refused.value.hint == hint
+
+
+@pytest.mark.parametrize("format", ["", ".json", ".csv"])
+@pytest.mark.parametrize(
+    ("page", "query", "code"),
+    [
+        ("demo", "by=nothing", "unknown-column"),
+        ("demo", "sort=nothing", "unknown-sort"),
+        ("demo", "with=olmo-3-7b&phase=nothing", "unknown-phase"),
+        ("demo", "with=olmo-3-7b&with_phase=nothing", "unknown-phase"),
+        ("demo", "with=olmo-3-7b&by=nothing", "unknown-column"),
+        ("demo/what-if", "by=nothing", "unknown-column"),
+    ],
+)
+def test_a_page_and_its_data_refuse_what_there_is_not(client, page, query, code, format):
+    answer = client.get(f"/mixtures/{page}{format}?{query}", headers={"Accept": "application/json, */*"})
+    assert (answer.status_code, answer.json()["code"]) == (422, code)
+
+
+@pytest.mark.parametrize("query", ["by=&sort=", "with=olmo-3-7b&phase=&with_phase=&by="])
+def test_what_a_form_leaves_empty_is_not_asked_for(client, query):
+    assert client.get(f"/mixtures/demo.csv?{query}").status_code == 200
 
 
 def test_data_have_all_domains_in_the_order_of_the_page_with_a_weight_for_each_phase(mixtures):
