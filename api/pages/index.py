@@ -7,6 +7,8 @@ from datetime import datetime
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict
 
+from mixture.names import DIGEST_MARK
+
 
 class MixtureLine(BaseModel):
     """A mixture in the list."""
@@ -21,7 +23,12 @@ class MixtureLine(BaseModel):
 
 
 class RunLine(BaseModel):
-    """A run in the list, the last registered first; mixture: the reference that it was registered with."""
+    """A run in the list, the last registered first.
+
+    mixture: the reference that it was registered with
+    step:    how many are done, by its last report; reported: when that came, None where there is none
+    steps:   of the whole run; None where its mixture is not kept
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -29,15 +36,31 @@ class RunLine(BaseModel):
     name: str
     mixture: str
     registered: datetime
+    step: int
+    steps: int | None
+    reported: datetime | None
+
+    @property
+    def mixture_name(self) -> str:
+        """The mixture's name without its digest."""
+        return self.mixture.partition(DIGEST_MARK)[0]
+
+    @property
+    def done(self) -> float | None:
+        """The share of the run that is done."""
+        return self.step / self.steps if self.steps else None
 
 
 class IndexView(BaseModel):
-    """Mixtures in order of name; next: the cursor of the page behind this one, or None."""
+    """Mixtures in order of name; next: the cursor of the page behind this one, or None.
+
+    runs: the last ones; None where they can not be read now
+    """
 
     model_config = ConfigDict(frozen=True)
 
     mixtures: tuple[MixtureLine, ...]
-    runs: tuple[RunLine, ...] = ()
+    runs: tuple[RunLine, ...] | None = ()
     next: str | None = None
 
     def table(self) -> pa.Table:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from fastapi import APIRouter, Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from api.caching import Lifetime
 from api.lists import PageQuery, encode_cursor, name_after
 from api.pages.index import IndexView, MixtureLine, RunLine
-from api.pages.render import page_answer
+from api.pages.render import links_of, page_answer
 from api.routes.mixtures import head
 from api.security import Reads
-from api.services import AppServices
+from api.services import AppServices, Services
+from mixture.errors import MixtureError
 
 router = APIRouter(tags=["pages"], include_in_schema=False, dependencies=[Reads])
 SHOWN_RUNS = 20
@@ -23,14 +24,39 @@ def index(services: AppServices, page: PageQuery, request: Request) -> Response:
     """The mixtures in order of name, and the runs that were registered last."""
     heads = [head(one) for one in services.heads(after=name_after(page), limit=page.limit + 1)]
     shown = heads[: page.limit]
-    runs = services.repository.runs(before=None, limit=SHOWN_RUNS) if page.after is None else []
     view = IndexView(
         mixtures=tuple(MixtureLine(**one.model_dump(include=set(MixtureLine.model_fields))) for one in shown),
-        runs=tuple(
-            RunLine(id=one.id, name=one.name or one.id, mixture=one.mixture, registered=one.registered) for one in runs
-        ),
+        runs=() if page.after is not None else _runs(services),
         next=encode_cursor(shown[-1].name) if len(heads) > len(shown) else None,
     )
     return page_answer(
         request, "index.html", of=view.model_dump_json(), lifetime=Lifetime.NOT_AT_ALL, make=lambda: view
+    )
+
+
+@router.get("/mixtures")
+@router.get("/catalogs")
+@router.get("/runs")
+def lists(request: Request) -> Response:
+    """Addresses that people try: all of it is on the first page."""
+    return RedirectResponse(links_of(request).index(), 307)
+
+
+def _runs(services: Services) -> tuple[RunLine, ...] | None:
+    """The runs that were registered last; None where the database can not be read: mixtures are shown all the same."""
+    try:
+        runs = services.repository.runs(before=None, limit=SHOWN_RUNS)
+    except MixtureError:
+        return None
+    return tuple(
+        RunLine(
+            id=one.id,
+            name=one.name or one.id,
+            mixture=one.mixture,
+            registered=one.registered,
+            step=0 if one.last is None else one.last.step,
+            steps=one.steps,
+            reported=None if one.last is None else one.last.at,
+        )
+        for one in runs
     )

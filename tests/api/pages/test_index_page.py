@@ -43,3 +43,8 @@ def test_programs_are_told_in_json(page, service):
     answer = page.request.get(f"{service}/mixtures/marin-535b-a23c.json", headers={"Accept": "text/html"})
     assert answer.headers["content-type"] == "application/problem+json"
     assert page.request.get(f"{service}/mixtures/nobody", headers={"Accept": "*/*"}).json()["code"] == "unknown-mixture"
+
+
+def test_the_lists_that_people_try_are_on_the_first_page(page, service):
+    for path in ("/mixtures", "/catalogs", "/runs"):
+        assert page.request.get(f"{service}{path}").url == f"{service}/"
