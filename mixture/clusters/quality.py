@@ -15,7 +15,8 @@ _WORDS_FOR_VARIETY = 400  # of more words, fewer are new
 ABOUT = (
     "A feature is 1 inside its good range, 0 outside of its possible one, and linear between. The score is their "
     "weighted mean, rounded to six digits; level 0 is the lowest. The features are measured on at most 8,192 "
-    "characters of a document, and know nothing of what it says."
+    "characters of a document, and know nothing of what it says. They prefer English prose: code, lists, tables and "
+    "other languages score lower, however good they are."
 )
 
 

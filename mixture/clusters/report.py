@@ -21,6 +21,7 @@ from mixture.catalog.overview import (
     OverviewSource,
     QualityFeature,
 )
+from mixture.clusters.embed import shown_name
 from mixture.clusters.model import Model, label_order
 from mixture.clusters.options import ClusterOptions, Labels
 from mixture.clusters.quality import ABOUT, FEATURES
@@ -145,7 +146,7 @@ def _made(totals: Totals, model: Model, options: ClusterOptions, labels: Labels)
     left_out = ", ".join(f"{count:,} {reason}" for reason, count in sorted(totals.dropped.items()))
     return OverviewMade(
         method=method,
-        embedding=options.embed,
+        embedding=shown_name(options.embed) if labels.cluster.is_made else None,
         k=len(model.ids),
         k_train=len(model.fine) or None,
         seed=options.seed,
