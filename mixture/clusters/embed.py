@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
@@ -27,6 +28,7 @@ class Embedder(Protocol):
         ...
 
 
+@lru_cache(maxsize=1)  # a process does one partition after the other
 def load_embedder(name: str) -> Embedder:
     """The model of this name or in this folder.
 
@@ -47,6 +49,12 @@ def load_embedder(name: str) -> Embedder:
 
 
 _HINT = f"right here: {TFIDF}, {_WORDLLAMA}, a model's folder, or the name of one that sentence-transformers has here"
+
+
+def shown_name(name: str) -> str:
+    """What a model is called where all can read it: of one in a folder, the folder's name and not where it is."""
+    folder = Path(name)
+    return folder.resolve().name if folder.is_dir() else name
 
 
 def _is_static(folder: Path) -> bool:

@@ -34,6 +34,10 @@ class Engine(Protocol):
         """The results of all tasks, in any order. Errors: what a task raises; ClusterError `process-died`."""
         ...
 
+    def close(self) -> None:
+        """End what was started for the tasks. If there are more, it is started anew."""
+        ...
+
 
 def run_task(task: Task[R]) -> R:
     """Do a task with one thread: sums of floats depend on how many threads share them."""
@@ -74,6 +78,9 @@ class Processes:
             raise process_died() from error
         finally:
             pool.shutdown(cancel_futures=True)
+
+    def close(self) -> None:
+        """See `Engine`; processes end with their tasks."""
 
 
 def process_died() -> ClusterError:

@@ -16,7 +16,7 @@ _WAITING = 4  # tasks handed over for each processor: Ray keeps them, and starts
 
 
 class Ray:
-    """A Ray cluster, left as it was; without an address one is started on this machine, and ended.
+    """A Ray cluster, left as it was; without an address one is started on this machine, and ended by `close`.
 
     address: as Ray has it, `auto` for the one that this machine is part of. Errors: ClusterError `ray-not-installed`,
     `ray-unreachable`.
@@ -31,19 +31,21 @@ class Ray:
         self._ray: Any = ray
         self._address = address
         self._processes = processes
+        self._own = False
 
     def results(self, tasks: Sequence[Task[R]]) -> Iterator[R]:
         """See `Engine`."""
         if not tasks:
             return
-        own = not self._ray.is_initialized()
-        if own:
+        if not self._ray.is_initialized():
             self._start()
-        try:
-            yield from self._results(list(tasks))
-        finally:
-            if own:
-                self._ray.shutdown()
+        yield from self._results(list(tasks))
+
+    def close(self) -> None:
+        """See `Engine`. A connection that was there before is left as it was."""
+        if self._own:
+            self._ray.shutdown()
+            self._own = False
 
     def _start(self) -> None:
         if self._address:
@@ -53,6 +55,7 @@ class Ray:
             self._ray.init(address=self._address or "local", log_to_driver=False, logging_level="error", **local)
         except (OSError, RuntimeError, ValueError) as error:
             raise _unreachable(self._address or "this machine", error) from error
+        self._own = True
 
     def _results(self, tasks: list[Task[R]]) -> Iterator[R]:
         remote = self._ray.remote(num_cpus=1, max_retries=3)(run_task)

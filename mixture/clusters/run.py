@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -65,7 +66,7 @@ def cluster(
 ) -> ClusterReport:
     """Put the documents of a sources file into clusters by quality, at `out`, ready for `ingest`.
 
-    engine:    None: as many processes as there are processors; the result is the same with any
+    engine:    None: as many processes as there are processors; the result is the same with any; closed at the end
     progress:  called in this process
 
     Killed at any moment and started again with the same options, it goes on with the partitions that are not done, and
@@ -78,10 +79,11 @@ def cluster(
     labels = find_labels(options, read, path)
     parts = partitions(read, label_columns=labels.columns)
     with workplace(out, _asked(options, labels, read)) as place:
-        work = _Clustering(place, parts, options, labels, engine or Processes(os.cpu_count() or 1), progress)
-        work.survey()
-        model = work.fit()
-        work.write()
+        with closing(engine or Processes(os.cpu_count() or 1)) as doer:
+            work = _Clustering(place, parts, options, labels, doer, progress)
+            work.survey()
+            model = work.fit()
+            work.write()
         totals = add_up([place.receipt(part.number) for part in parts])
         overview = make_overview(totals, model, options, labels)
         text = sources_text(totals, model, overview, read, labels)
