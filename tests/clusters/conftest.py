@@ -1,4 +1,4 @@
-"""Real text to put into clusters: packages of Python's library, a document every forty lines."""
+"""Real text to put into clusters: packages of Python's library, forty lines of every eighty a document."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ import pytest
 
 from mixture.clusters import ClusterOptions, ClusterReport, Processes, cluster
 
-PACKAGES = ("asyncio", "email", "encodings", "multiprocessing", "unittest", "xml")
-LINES = 40
+PACKAGES = ("asyncio", "email", "unittest", "xml")
+LINES, APART = 40, 80
 
 
 def documents(package: str) -> list[dict[str, str]]:
@@ -26,7 +26,7 @@ def documents(package: str) -> list[dict[str, str]]:
     for path in sorted((library / package).rglob("*.py")):
         lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
         name = path.relative_to(library).as_posix()
-        for first in range(0, len(lines), LINES):
+        for first in range(0, len(lines), APART):
             text = "".join(lines[first : first + LINES])
             made.append({"id": f"{name}:{first}", "text": text, "package": package, "grade": "0" if first else "01"})
     return made
@@ -40,7 +40,7 @@ def texts() -> dict[str, str]:
 
 @pytest.fixture(scope="session")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with sources.yaml and six sources, JSON lines and Parquet."""
+    """A folder with sources.yaml and four sources, JSON lines and Parquet."""
     folder = tmp_path_factory.mktemp("library")
     lines = ["domains:"]
     for number, package in enumerate(PACKAGES):
@@ -57,9 +57,9 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def made(library: Path, tmp_path_factory: pytest.TempPathFactory) -> ClusterReport:
-    """The library in twelve clusters by five levels, made in one process."""
+    """The library in six clusters by five levels, made in one process."""
     out = tmp_path_factory.mktemp("made") / "clusters"
-    return cluster(library / "sources.yaml", out, ClusterOptions(k=12), engine=Processes(1))
+    return cluster(library / "sources.yaml", out, ClusterOptions(k=6), engine=Processes(1))
 
 
 def digests(out: Path) -> dict[str, str]:

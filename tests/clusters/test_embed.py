@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mixture.clusters import ClusterOptions, Processes, cluster
-from mixture.clusters.embed import load_embedder
+from mixture.clusters.embed import load_embedder, shown_name
 
 pytestmark = pytest.mark.skipif(find_spec("wordllama") is None, reason="the package wordllama is not installed")
 
@@ -23,12 +23,21 @@ def test_a_model_gives_near_vectors_to_texts_that_are_near() -> None:
     assert unit[0] @ unit[1] > unit[0] @ unit[2]
 
 
+def test_a_model_in_a_folder_is_called_by_the_folder_s_name_and_not_by_where_it_is(tmp_path: Path) -> None:
+    (tmp_path / "all-MiniLM-L6-v2").mkdir()
+    assert shown_name(str(tmp_path / "all-MiniLM-L6-v2")) == "all-MiniLM-L6-v2"
+    assert shown_name(f"{tmp_path}/all-MiniLM-L6-v2/") == "all-MiniLM-L6-v2"
+    assert shown_name("sentence-transformers/all-MiniLM-L6-v2") == "sentence-transformers/all-MiniLM-L6-v2"
+
+
 def test_clusters_by_a_model_follow_what_documents_are_about_and_are_the_same_with_two_processes(
     library: Path, tmp_path: Path, rows, digests
 ) -> None:
-    options = ClusterOptions(k=12, embed="wordllama")
+    lines = [f"  {name}: {{files: ['{library}/{name}.*'], id: id}}" for name in ("email", "xml")]
+    (tmp_path / "sources.yaml").write_text("\n".join(["domains:", *lines]), encoding="utf-8")
+    options = ClusterOptions(k=4, quality=1, embed="wordllama")
     reports = [
-        cluster(library / "sources.yaml", tmp_path / str(number), options, engine=Processes(number))
+        cluster(tmp_path / "sources.yaml", tmp_path / str(number), options, engine=Processes(number))
         for number in (1, 2)
     ]
     assert digests(reports[0].path) == digests(reports[1].path)

@@ -22,6 +22,7 @@ def test_a_column_gives_the_clusters_and_quality_is_measured(library: Path, tmp_
     assert "test" in terms["unittest"]
     assert report.overview.made.k_train is None
     assert "column 'package'" in report.overview.made.method
+    assert report.overview.made.embedding is None
 
 
 def test_columns_give_both_and_ids_stay_as_they_are_written(library: Path, tmp_path: Path, rows) -> None:
