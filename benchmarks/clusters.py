@@ -1,72 +1,122 @@
 """What `mixture cluster` takes, and how well its clusters keep to the true sources, over real corpora.
 
-    python -m benchmarks.clusters [.cache/corpora/sources.yaml] [--ray]
+    python -m benchmarks.clusters [.cache/corpora/sources.yaml]
 
-Run `make corpora` first. The figures: seconds as the clock has them, on as many processes as there are cores; purity,
-the share of documents whose source is the most frequent of their cluster; and whether a second run, with one process,
-and one over Ray, give the same bytes.
+Run `make corpora` first. One table, a row a run: as many processes as there are cores, one process, and Ray. Each runs
+in a process of its own. The figures: seconds as the clock has them, whole and by stage; the most memory that it and the
+processes it started had together (Linux's proportional set size, looked at four times a second); purity, the share of
+documents whose source is the most frequent of their cluster; and whether all files are the same bytes as the first's.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 import os
+import subprocess
+import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 
-from mixture.clusters import TFIDF, ClusterOptions, ClusterReport, ClusterStage, Engine, Processes, Ray, cluster
+from mixture.clusters import TFIDF, ClusterOptions, ClusterStage, Engine, Processes, Ray, cluster
+
+ROW = "{:<12} {:>8} {:>7} {:>7} {:>7} {:>8} {:>8} {:>7} {:>10}  {}"
+HEAD = ("engine", "seconds", "read", "fit", "write", "clusters", "domains", "purity", "memory MB", "bytes")
 
 
 def main() -> None:
-    """Print the figures."""
+    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("sources", nargs="?", default=".cache/corpora/sources.yaml", type=Path)
     parser.add_argument("-k", type=int, default=40)
     parser.add_argument("--quality", type=int, default=5)
     parser.add_argument("--embed", default=TFIDF)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--ray", action="store_true", help="also over Ray, started on this machine")
+    parser.add_argument("--no-ray", action="store_true", help="leave the run over Ray out")
+    parser.add_argument("--run", help=argparse.SUPPRESS)  # one run, in this process, as JSON
+    parser.add_argument("-o", "--out", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    options = ClusterOptions(k=arguments.k, quality=arguments.quality, embed=arguments.embed, seed=arguments.seed)
+    if arguments.run:
+        options = ClusterOptions(k=arguments.k, quality=arguments.quality, embed=arguments.embed, seed=arguments.seed)
+        print(json.dumps(_run(arguments.run, arguments.sources, arguments.out, options)))
+        return
     cores = os.cpu_count() or 1
-    runs: list[tuple[str, Engine]] = [(f"{cores} processes", Processes(cores)), ("1 process", Processes(1))]
-    if arguments.ray:
-        runs.append(("Ray", Ray(None, cores)))
-    with tempfile.TemporaryDirectory() as folder:
-        found = []
-        for name, engine in runs:
-            report = _timed(arguments.sources, Path(folder) / name.replace(" ", "-"), options, name, engine)
-            found.append(_digest(report.path))
-            if len(found) == 1:
-                _describe(report)
-        print(f"the same bytes each time: {'yes' if len(set(found)) == 1 else 'NO'}")
+    names = list(dict.fromkeys([_processes(cores), _processes(1), *([] if arguments.no_ray else ["Ray"])]))
+    first: dict[str, Any] = {}
+    for name in names:
+        with tempfile.TemporaryDirectory() as folder:
+            command = [sys.executable, "-m", "benchmarks.clusters", *sys.argv[1:], "--run", name, "-o", f"{folder}/out"]
+            found, memory = _watched(command)
+        if not first:
+            first = found
+            print(f"{found['documents']:,} documents, {found['bytes'] / 1e6:.1f} MB, {found['sources']} sources")
+            print(ROW.format(*HEAD))
+        same = "the first" if found is first else "the same" if found["digest"] == first["digest"] else "OTHERS"
+        print(ROW.format(name, *found["row"], f"{memory / 1e6:.0f}", same), flush=True)
 
 
-def _timed(sources: Path, out: Path, options: ClusterOptions, name: str, engine: Engine) -> ClusterReport:
+def _processes(count: int) -> str:
+    return f"{count} process{'es' if count > 1 else ''}"
+
+
+def _watched(command: list[str]) -> tuple[dict[str, Any], int]:
+    """What a run prints, and the most bytes of memory that it and all it started had at once."""
+    most = 0
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as run:
+        while run.poll() is None:
+            most = max(most, sum(map(_memory, _family(run.pid))))
+            time.sleep(0.25)
+        printed = run.stdout.read() if run.stdout else b""
+    if run.returncode:
+        raise SystemExit(run.returncode)
+    return json.loads(printed.splitlines()[-1]), most
+
+
+def _family(pid: int) -> list[int]:
+    """A process and all that it has started."""
+    children: dict[int, list[int]] = defaultdict(list)
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has just ended
+            parent = int(path.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[1])
+            children[parent].append(int(path.parent.name))
+    found = [pid]
+    for one in found:
+        found += children[one]
+    return found
+
+
+def _memory(pid: int) -> int:
+    with suppress(OSError):
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="utf-8").splitlines():
+            if line.startswith("Pss:"):
+                return int(line.split()[1]) << 10
+    return 0
+
+
+def _run(name: str, sources: Path, out: Path, options: ClusterOptions) -> dict[str, Any]:
+    engine: Engine = Ray(None, os.cpu_count() or 1) if name == "Ray" else Processes(int(name.split()[0]))
     begun = time.perf_counter()
     ends: dict[ClusterStage, float] = {}
     report = cluster(
         sources, out, options, engine=engine, progress=lambda now: ends.update({now.stage: time.perf_counter()})
     )
     seconds = time.perf_counter() - begun
-    before = begun
-    stages = []
-    for stage, end in ends.items():
-        stages.append(f"{stage.value} {end - before:.1f}")
-        before = end
-    print(f"{name}: {seconds:.1f} s ({', '.join(stages)})", flush=True)
-    return report
-
-
-def _describe(report: ClusterReport) -> None:
+    starts = [begun, *ends.values()]
+    stages = [f"{end - start:.1f}" for start, end in zip(starts, ends.values(), strict=False)]
     made = report.overview.made
-    print(f"{made.documents:,} documents, {(made.bytes or 0) / 1e6:.1f} MB, {len(made.sources)} sources")
-    print(f"{len(report.overview.clusters)} clusters, {len(report.domains)} domains, purity {_purity(report.path):.3f}")
+    return {
+        "row": [
+            f"{seconds:.1f}", *stages, len(report.overview.clusters), len(report.domains), f"{_purity(out):.3f}",
+        ],
+        "documents": made.documents, "bytes": made.bytes or 0, "sources": len(made.sources), "digest": _digest(out),
+    }  # fmt: skip
 
 
 def _purity(out: Path) -> float:
