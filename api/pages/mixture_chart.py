@@ -10,6 +10,7 @@ from itertools import pairwise
 from pydantic import BaseModel, ConfigDict
 
 from api.composition import Groups, evenly
+from api.pages.figures import integer
 from mixture.plan import Lock
 
 BANDS = 7
@@ -19,6 +20,12 @@ WIDTH, HEIGHT, TOP = 960, 300, 22
 """Of the plot, in the units of the drawing; names of phases stand above it."""
 LETTER = 7.5
 """What a letter of them takes, at the most usual."""
+LINE = 15
+"""From a line of them to the next."""
+LEFT, RIGHT, BELOW = 44, 8, 24
+"""Room for the figures at the side of the plot, for half of one at its end, and for those below it."""
+REST = 7
+"""The colour of all the others together."""
 
 
 class Band(BaseModel):
@@ -47,12 +54,67 @@ class PhaseMark(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A phase's name in the drawing: where the phase begins, the line above the plot, on which side of it."""
+    """A phase's name in the drawing: where the phase begins, the line above the plot, on which side of it.
+
+    top: where the stroke begins that marks it; text_x, text_y, anchor: where its name stands
+    """
 
     phase: str
     x: float
     line: int
     is_right_of: bool
+
+    @property
+    def top(self) -> int:
+        return 4 - LINE * self.line
+
+    @property
+    def text_x(self) -> float:
+        return self.x + (4 if self.is_right_of else -4)
+
+    @property
+    def text_y(self) -> int:
+        return 15 - LINE * self.line
+
+    @property
+    def anchor(self) -> str:
+        return "start" if self.is_right_of else "end"
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A figure beside an axis: where it stands on it."""
+
+    text: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """An area: the `d` of its path, and the class of its colour."""
+
+    path: str
+    colour: str
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """All that is drawn. top, left, wide, high: what is seen of it, with the names and figures around the plot.
+
+    plot_top, plot_bottom, plot_width: where the plot is; shares: up its side; steps: along it
+    """
+
+    top: int
+    left: int
+    wide: int
+    high: int
+    plot_top: int
+    plot_bottom: int
+    plot_width: int
+    shapes: tuple[Shape, ...]
+    shares: tuple[Tick, ...]
+    steps: tuple[Tick, ...]
+    marks: tuple[Mark, ...]
 
 
 class Areas(BaseModel):
@@ -67,6 +129,30 @@ class Areas(BaseModel):
     def x(self, step: int) -> float:
         """Where a step begins in the drawing."""
         return round(step * WIDTH / self.steps[-1], 1)
+
+    def colour(self, band: int) -> str:
+        """The class of an area's colour."""
+        return f"s{REST if self.bands[band].label is None else band}"
+
+    def drawing(self) -> Drawing:
+        """The chart, laid out."""
+        marks = self.marks()
+        rise, bottom = LINE * max(mark.line for mark in marks), TOP + HEIGHT
+        return Drawing(
+            top=-rise,
+            left=-LEFT,
+            wide=LEFT + WIDTH + RIGHT,
+            high=rise + bottom + BELOW,
+            plot_top=TOP,
+            plot_bottom=bottom,
+            plot_width=WIDTH,
+            shapes=tuple(Shape(path, self.colour(band)) for band, path in enumerate(self.paths())),
+            shares=tuple(Tick(f"{part}%", TOP + HEIGHT * (100 - part) / 100) for part in (0, 25, 50, 75, 100)),
+            steps=tuple(
+                Tick(f"step {integer(step)}" if step == 0 else integer(step), self.x(step)) for step in self.ticks()
+            ),
+            marks=tuple(marks),
+        )
 
     def paths(self) -> list[str]:
         """The outline of each band, as the `d` of a path. A share holds for a whole stretch: there are stairs."""

@@ -15,11 +15,9 @@ from api.pages.catalog_facts import pinned
 from api.pages.mixture import rows_shown
 from api.pages.mixture_columns import first_column, group_columns, known_column
 from api.pages.mixture_rows import titles_of
-from api.queries import wrong_query
-from api.what_if import weights_at
+from api.pages.mixture_stretch import Stretch, known_phase, phases_of
 from mixture.catalog import Overview
 from mixture.catalog.cells import cell_text
-from mixture.errors import nearest
 from mixture.plan import half_l1, hellinger
 
 MOST_PAIRS = 60_000
@@ -119,42 +117,6 @@ class CompareView(_Frozen):
         return pa.table(made)
 
 
-class _Stretch:
-    """A phase of a mixture or its whole run: weights by domain as integers, exact, and the tokens drawn."""
-
-    def __init__(self, mixture: LoadedMixture, phase: str | None) -> None:
-        plan: Any = mixture.plan_json
-        self.sizes: dict[str, int] = {one["domain"]: one["tokens"] for one in plan["domains"]}
-        if phase is None:
-            self.tokens: dict[str, int] = {one["domain"]: one["tokens_drawn"] for one in plan["domains"]}
-            self.weights: Mapping[str, int] = self.tokens
-        else:
-            found = next(one for one in plan["phases"] if one["phase"] == phase)
-            self.tokens = {one["domain"]: one["tokens"] for one in found["domains"]}
-            self.weights = weights_at(mixture, found["first_step"])
-        self.whole = sum(self.weights.values())
-
-    def weight(self, names: Sequence[str]) -> float | None:
-        """The share of these domains together; None where the mixture has none of them."""
-        known = [name for name in names if name in self.sizes]
-        return sum(self.weights[name] for name in known) / self.whole if known else None
-
-    def drawn(self, names: Sequence[str]) -> int | None:
-        """The tokens that the stretch draws of them."""
-        known = [name for name in names if name in self.sizes]
-        return sum(self.tokens[name] for name in known) if known else None
-
-    def epochs(self, names: Sequence[str]) -> float | None:
-        """Those tokens as a multiple of all of theirs."""
-        there = sum(self.sizes.get(name, 0) for name in names)
-        return sum(self.tokens.get(name, 0) for name in names) / there if there else None
-
-
-def phases_of(mixture: LoadedMixture) -> tuple[str, ...]:
-    """The phases that have a step."""
-    return tuple(phase.name for phase in mixture.lock.phases if phase.steps)
-
-
 def compare_view(
     mixture: LoadedMixture,
     other: LoadedMixture,
@@ -172,10 +134,10 @@ def compare_view(
 
     Raises Problem 422: `unknown-phase`, `unknown-column`.
     """
-    stretches = {name: _Stretch(mixture, name) for name in (None, *phases_of(mixture))}
-    others = {name: _Stretch(other, name) for name in (None, *phases_of(other))}
-    phase = _known_phase(mixture, phase, parameter="phase")
-    other_phase = _known_phase(other, other_phase, parameter="with_phase")
+    stretches = {name: Stretch(mixture, name) for name in (None, *phases_of(mixture))}
+    others = {name: Stretch(other, name) for name in (None, *phases_of(other))}
+    phase = known_phase(mixture, phase, parameter="phase")
+    other_phase = known_phase(other, other_phase, parameter="with_phase")
     one, two = stretches[phase], others[other_phase]
     names = sorted(one.sizes.keys() | two.sizes.keys())
     rows = sorted((_row(name, [name], one, two) for name in names), key=_moved)
@@ -199,15 +161,6 @@ def compare_view(
     return made.model_copy(update=_map(mixture, other, one, two, overview, other_overview))
 
 
-def _known_phase(mixture: LoadedMixture, phase: str | None, *, parameter: str) -> str | None:
-    """The phase that is asked for, None: the whole run."""
-    names = phases_of(mixture)
-    if phase and phase not in names:
-        hint = nearest(phase, names) or f"its phases: {', '.join(names)}"
-        raise wrong_query(parameter, f"{mixture.name} has no phase {phase!r}", "unknown-phase", hint=hint)
-    return phase or None
-
-
 def _side(mixture: LoadedMixture, asked: str | None, phase: str | None) -> Side:
     return Side(
         name=mixture.name,
@@ -216,11 +169,11 @@ def _side(mixture: LoadedMixture, asked: str | None, phase: str | None) -> Side:
         digest=mixture.digest,
         phase=phase,
         phases=phases_of(mixture),
-        tokens=sum(_Stretch(mixture, phase).tokens.values()),
+        tokens=sum(Stretch(mixture, phase).tokens.values()),
     )
 
 
-def _distance(phase: str | None, other_phase: str | None, one: _Stretch, two: _Stretch) -> Distance:
+def _distance(phase: str | None, other_phase: str | None, one: Stretch, two: Stretch) -> Distance:
     return Distance(
         phase=phase,
         other_phase=other_phase,
@@ -229,7 +182,7 @@ def _distance(phase: str | None, other_phase: str | None, one: _Stretch, two: _S
     )
 
 
-def _row(name: str | None, members: Sequence[str], one: _Stretch, two: _Stretch, title: str = "") -> CompareRow:
+def _row(name: str | None, members: Sequence[str], one: Stretch, two: Stretch, title: str = "") -> CompareRow:
     return CompareRow(
         name=name,
         title=title,
@@ -262,7 +215,7 @@ def _values(mixture: LoadedMixture, column: str) -> dict[str, str | None]:
 
 
 def _groups(
-    mixture: LoadedMixture, other: LoadedMixture, by: str, one: _Stretch, two: _Stretch, titles: Mapping[str, str]
+    mixture: LoadedMixture, other: LoadedMixture, by: str, one: Stretch, two: Stretch, titles: Mapping[str, str]
 ) -> tuple[CompareRow, ...]:
     """The groups of both; a domain that both have belongs where this mixture's catalog puts it."""
     held: dict[str | None, list[str]] = defaultdict(list)
@@ -276,8 +229,8 @@ def _groups(
 def _map(
     mixture: LoadedMixture,
     other: LoadedMixture,
-    one: _Stretch,
-    two: _Stretch,
+    one: Stretch,
+    two: Stretch,
     overview: Overview | None,
     other_overview: Overview | None,
 ) -> dict[str, object]:
