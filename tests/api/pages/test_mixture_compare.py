@@ -93,3 +93,15 @@ def test_mixtures_are_compared_from_the_page_of_one(page, service, look):
     expect(page.locator(".lead")).to_contain_text("midtraining of marin-announced-80-20")
     page.get_by_role("region", name="By cluster").get_by_role("button", name="Weight here").click()
     expect(page.locator("#group-table tbody tr").first).to_contain_text("c28")
+
+
+@pytest.mark.parametrize("name", ["mixture-compare-dark", "mixture-compare-narrow"])
+def test_two_mixtures_can_be_read_in_the_dark_and_on_a_phone(page, service, look, name):
+    if name == "mixture-compare-dark":
+        page.emulate_media(color_scheme="dark")
+    else:
+        page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{service}/mixtures/marin-535b-a23b?with=marin-announced-80-20")
+    expect(page.locator(".lead")).to_contain_text("would have to be exchanged")
+    assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]
+    look(name)

@@ -1,5 +1,6 @@
 """What if, on a page: a form whose changes are the address, planned by the service, saved as a spec."""
 
+import pytest
 from playwright.sync_api import expect
 
 PAGE = "/mixtures/demo/what-if"
@@ -89,3 +90,15 @@ def test_the_data_are_the_domains_before_and_after(page, service):
     assert lines[0].startswith('"domain","tokens_before","tokens","tokens_missing","share_before"')
     assert lines[1].startswith('"math",')
     assert len(lines) == 11
+
+
+@pytest.mark.parametrize("name", ["mixture-what-if-dark", "mixture-what-if-narrow"])
+def test_a_what_if_can_be_read_in_the_dark_and_on_a_phone(page, service, look, name):
+    if name == "mixture-what-if-dark":
+        page.emulate_media(color_scheme="dark")
+    else:
+        page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{service}{PAGE}?by=kind&share:pretraining:reference=90%25")
+    expect(page.locator(".lead")).to_contain_text("It could not be locked as it is.")
+    assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]
+    look(name)
