@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Collection, Iterator
+from datetime import date
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from mixture.catalog.json_value import parse_json
 from mixture.catalog.reading import file_text
@@ -22,10 +24,34 @@ OVERVIEW = "overview.json"
 
 MOST_TYPICAL = 20
 _MOST_BYTES = 1 << 26
+_LONGEST_TITLE = 300  # pages show it whole
+
+
+def is_day(text: str) -> bool:
+    """Whether a text is a day of the calendar, YYYY-MM-DD."""
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
+
+
+def _day(text: str) -> str:
+    if not is_day(text):
+        raise ValueError(f"{quote(text)} is no day of the calendar, YYYY-MM-DD")
+    return text
+
+
+def _ascending(numbers: tuple[float, ...]) -> tuple[float, ...]:
+    for one, following in pairwise(numbers):
+        if following < one:
+            raise ValueError(f"{following} comes after {one}, and they ascend")
+    return numbers
+
 
 _Count = Annotated[int, Field(ge=0, lt=1 << 63)]
 _Name = Annotated[str, Field(min_length=1)]
 _Number = Annotated[float, Field(allow_inf_nan=False)]
+_Title = Annotated[str, Field(max_length=_LONGEST_TITLE)]
 
 
 class _Model(BaseModel):
@@ -36,8 +62,8 @@ class OverviewCluster(_Model):
     """A cluster: its value in the column of the rows, a title, its top terms; documents and tokens where known."""
 
     id: _Name
-    title: str
-    terms: tuple[str, ...] = ()
+    title: _Title
+    terms: tuple[_Title, ...] = ()
     documents: _Count | None = None
     tokens: _Count | None = None
 
@@ -50,18 +76,18 @@ class OverviewDomain(_Model):
 
 
 class QualityFeature(_Model):
-    """A feature that quality was measured by, and what it weighs in the score."""
+    """A feature that quality was measured by, and what it weighs in the score, as a share of 1."""
 
     name: _Name
     about: str = ""
-    weight: _Number
+    weight: Annotated[float, Field(ge=0, le=1)]
 
 
 class OverviewQuality(_Model):
     """How documents were scored, and the scores at which one level ends and the next begins, ascending."""
 
     features: tuple[QualityFeature, ...] = ()
-    cut_offs: tuple[_Number, ...] = ()
+    cut_offs: Annotated[tuple[_Number, ...], AfterValidator(_ascending)] = ()
     about: str = ""
 
 
@@ -88,7 +114,7 @@ class OverviewMade(_Model):
     documents: _Count | None = None
     bytes: _Count | None = None
     sources: tuple[OverviewSource, ...] = ()
-    date: Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")] | None = None
+    date: Annotated[str, AfterValidator(_day)] | None = None
     digest: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
     notes: str = ""
 
@@ -119,6 +145,7 @@ def read_overview(path: str | os.PathLike[str], *, place: Place | None = None) -
     """
     path = Path(path)
     value = parse_json(path, file_text(path, _bytes(path, place or Place(file=str(path)))))
+    _check_characters(path, value)
     if not isinstance(value, dict) or value.get("format") != 1 or isinstance(value["format"], bool):
         found = f"`format` is {value.get('format')!r}" if isinstance(value, dict) else "it is no JSON object"
         place = Place(file=str(path), path="format")
@@ -129,7 +156,11 @@ def read_overview(path: str | os.PathLike[str], *, place: Place | None = None) -
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).removeprefix(".")
-        said = "nothing reads this key" if first["type"] == "extra_forbidden" else first["msg"]
+        said = (
+            "nothing reads this key"
+            if first["type"] == "extra_forbidden"
+            else first["msg"].removeprefix("Value error, ")
+        )
         place = Place(file=str(path), path=key)
         raise CatalogError(f"{key}: {said}", code="overview-field", place=place) from error
     for key, name in _twice(overview):
@@ -183,6 +214,17 @@ def _bytes(path: Path, place: Place) -> bytes:
         message = f"an overview has at most {_MOST_BYTES:,} bytes"
         raise CatalogError(message, code="overview-too-large", place=Place(file=str(path)))
     return data
+
+
+def _check_characters(path: Path, value: object) -> None:
+    """JSON can write half of a character of UTF-16, and UTF-8 can not."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        half = ascii(error.object[error.start])
+        message = f"a text holds {half}, half of a character"
+        hint = "a character beyond U+FFFF is written as two \\u…, or as itself"
+        raise CatalogError(message, code="not-text", place=Place(file=str(path)), hint=hint) from error
 
 
 def _twice(overview: Overview) -> Iterator[tuple[str, str]]:

@@ -30,7 +30,7 @@ FULL = Overview(
     ),
     domains=(OverviewDomain(domain="c03q4", typical=("linux/1.rst", "a\u2028b")),),
     quality=OverviewQuality(
-        features=(QualityFeature(name="compression", about="bytes after zlib ÷ before", weight=-0.25),),
+        features=(QualityFeature(name="compression", about="bytes after zlib ÷ before", weight=0.25),),
         cut_offs=(0.1, 0.5, 1, 2.5),
         about="fifths",
     ),
@@ -88,7 +88,26 @@ WRONG = {
     ),
     "without clusters": ({"clusters": None}, "overview-field", "clusters", "valid"),
     "that does not say how it was made": ({"made": {}}, "overview-field", "made.method", "required"),
-    "of no day": ({"made": {"method": "x", "date": "today"}}, "overview-field", "made.date", "pattern"),
+    "of no day": ({"made": {"method": "x", "date": "today"}}, "overview-field", "made.date", r": 'today' is no day"),
+    "of a 13th month": ({"made": {"method": "x", "date": "2026-13-01"}}, "overview-field", "made.date", "no day"),
+    "of bare digits": ({"made": {"method": "x", "date": "20261129"}}, "overview-field", "made.date", "no day"),
+    "with a weight above 1": (
+        {"quality": {"features": [{"name": "a", "weight": 1e308}]}},
+        "overview-field", "quality.features[0].weight", "less than or equal to 1",
+    ),
+    "with a weight below 0": (
+        {"quality": {"features": [{"name": "a", "weight": -1e308}]}},
+        "overview-field", "quality.features[0].weight", "greater than or equal to 0",
+    ),
+    "with cut-offs that descend": (
+        {"quality": {"cut_offs": [0.1, 0.5, 0.4]}}, "overview-field", "quality.cut_offs", r": 0\.4 comes after 0\.5"
+    ),
+    "with a title that fills a page": (
+        {"clusters": [{"id": "c0", "title": "x" * 301}]}, "overview-field", "clusters[0].title", "300"
+    ),
+    "with a term that fills a page": (
+        {"clusters": [CLUSTER | {"terms": ["x" * 301]}]}, "overview-field", "clusters[0].terms[0]", "300"
+    ),
     "with documents below 0": ({"made": {"method": "x", "documents": -1}}, "overview-field", "made.documents", "0"),
 }  # fmt: skip
 
@@ -119,6 +138,20 @@ def test_what_is_no_json_is_refused_with_its_line(write, text, code, line):
     with pytest.raises(CatalogError) as refused:
         read_overview(write("overview.json", text))
     assert (refused.value.code, refused.value.place.line) == (code, line)
+
+
+@pytest.mark.parametrize("text", [r'{"format": 1, "clusters": [{"id": "\ud800"}]}', r'{"\uDC00": 1, "format": 1}'])
+def test_half_of_a_character_is_refused_with_the_file(write, text):
+    path = write("overview.json", text)
+    with pytest.raises(CatalogError, match=r"'\\ud[8c]00', half of a character") as refused:
+        read_overview(path)
+    place = refused.value.place
+    assert (refused.value.code, place.file, place.path, place.line) == ("not-text", str(path), "", None)
+
+
+def test_levels_may_end_at_the_same_score(write):
+    quality = {"cut_offs": [0.5, 0.5, 0.6]}
+    assert read_overview(write("overview.json", json.dumps(fields() | {"quality": quality}))).quality.cut_offs[1] == 0.5
 
 
 def test_numbers_too_large_for_a_float_are_refused(write):
