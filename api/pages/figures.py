@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from decimal import ROUND_HALF_UP, Decimal
 
 SHORT_UNITS = (("T", 10**12), ("B", 10**9), ("M", 10**6), ("K", 10**3))
 NOTHING = "–"
+_LEAST = Decimal("0.0001")
+_LONGEST = 24  # digits; a decimal has 28
 
 
 def tokens(count: int | None) -> str:
@@ -26,30 +29,37 @@ def integer(count: int | None) -> str:
 
 def percent(share: float | None) -> str:
     """A share of 1 as a percentage of three digits: `7.52%`, `0.0012%`."""
-    if share is None:
+    if share is None or not math.isfinite(share):
         return NOTHING
-    if share == 0:
-        return "0%"
-    value = Decimal(repr(share)) * 100
-    return "<0.0001%" if value < Decimal("0.0001") else f"{_digits(value, 3)}%"
+    return f"{_small(Decimal(repr(share)) * 100)}%"
 
 
 def epochs(count: float | None) -> str:
     """Passes over a domain: `2.09`, `0.0412`."""
-    if count is None:
+    if count is None or not math.isfinite(count):
         return NOTHING
-    if 0 < count < 0.0001:
-        return "<0.0001"
-    return _digits(Decimal(repr(count)), 3) if count else "0"
+    return _small(Decimal(repr(count)))
 
 
 def times(ratio: float | None) -> str:
     """A ratio: `1.8×`."""
-    return NOTHING if ratio is None else f"{epochs(ratio)}×"
+    shown = epochs(ratio)
+    return shown if shown == NOTHING else f"{shown}×"
+
+
+def _small(value: Decimal) -> str:
+    """Three digits, or that it is nearer to 0 than pages show."""
+    if not value:
+        return "0"
+    if abs(value) < _LEAST:
+        return f"<{_LEAST}" if value > 0 else f">-{_LEAST}"
+    return _digits(value, 3)
 
 
 def _digits(value: Decimal, significant: int) -> str:
-    """So many significant digits, never an exponent."""
+    """So many significant digits, without an exponent where they can be read: `1,235`, `1.00e308`."""
+    if value.adjusted() >= _LONGEST:
+        return f"{value:.{significant - 1}e}".replace("e+", "e")
     places = max(0, significant - 1 - value.adjusted())
     rounded = value.quantize(Decimal(1).scaleb(-places), rounding=ROUND_HALF_UP)
     if places and rounded.adjusted() > value.adjusted():  # 9.996 is 10.0, not 10.00
