@@ -28,8 +28,14 @@ def overview_of(mixture: LoadedMixture) -> Overview | None:
         store = mixture.store
         return None if store is None else store.overview
     except (MixtureError, OSError) as error:
-        logger.warning("the overview of %s is left out: %s", mixture.name, error)
+        _tell(mixture.name, str(error))
         return None
+
+
+@lru_cache(maxsize=256)
+def _tell(name: str, why: str) -> None:
+    """Say it once, not for each page that is asked for."""
+    logger.warning("the overview of %s is left out: %s", name, why)
 
 
 @lru_cache(maxsize=64)
