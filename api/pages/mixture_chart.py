@@ -29,9 +29,10 @@ REST = 7
 
 
 class Band(BaseModel):
-    """An area: a group, or all the others together (`label` None), with its share of each stretch's tokens.
+    """An area: a group, or all the others together (`label` None), with its tokens of each stretch.
 
-    key: the group's value as text; None for the others and for domains without a value
+    key:   the group's value as text; None for the others and for domains without a value
+    share: of the run's tokens
     """
 
     model_config = ConfigDict(frozen=True)
@@ -40,7 +41,7 @@ class Band(BaseModel):
     key: str | None
     groups: int
     share: float
-    shares: tuple[float, ...]
+    tokens: tuple[int, ...]
 
 
 class PhaseMark(BaseModel):
@@ -126,6 +127,11 @@ class Areas(BaseModel):
     bands: tuple[Band, ...]
     phases: tuple[PhaseMark, ...]
 
+    def shares(self) -> list[list[float]]:
+        """By band, its share of the tokens of each stretch."""
+        wholes = [sum(tokens) for tokens in zip(*(band.tokens for band in self.bands), strict=True)]
+        return [[own / whole for own, whole in zip(band.tokens, wholes, strict=True)] for band in self.bands]
+
     def x(self, step: int) -> float:
         """Where a step begins in the drawing."""
         return round(step * WIDTH / self.steps[-1], 1)
@@ -159,8 +165,8 @@ class Areas(BaseModel):
         size = len(self.steps) - 1
         floors = [0.0] * size
         made = []
-        for band in self.bands:
-            tops = [floor + share for floor, share in zip(floors, band.shares, strict=True)]
+        for shares in self.shares():
+            tops = [floor + share for floor, share in zip(floors, shares, strict=True)]
             made.append(f"M{self._stairs(tops, backwards=False)}L{self._stairs(floors, backwards=True)}Z")
             floors = tops
         return made
@@ -179,9 +185,12 @@ class Areas(BaseModel):
         return " ".join(f"{x:g},{y:g}" for x, y in (reversed(kept) if backwards else kept))
 
     def numbers(self) -> str:
-        """The steps, and the shares of each band from below, as JSON for a script: nothing but numbers."""
-        shares = [band.shares for band in self.bands]
-        return json.dumps({"steps": self.steps, "shares": shares}, separators=(",", ":"))
+        """The steps, and the tokens of each band from below, as JSON for a script: nothing but whole numbers.
+
+        Shares would be longer, and no longer exact.
+        """
+        tokens = [band.tokens for band in self.bands]
+        return json.dumps({"steps": self.steps, "tokens": tokens}, separators=(",", ":"))
 
     def marks(self) -> list[Mark]:
         """The names of phases above the plot, on as many lines as they need not to touch."""
@@ -220,20 +229,19 @@ def areas(lock: Lock, groups: Groups, labels: Sequence[Label]) -> Areas:
     size, schedule = len(groups.keys), lock.schedule()
     # Tokens alone: of 5,000 domains, all figures of `composition` take ten times as long.
     tokens = [groups.sums(after - before) for before, after in pairwise(map(schedule.tokens, bounds))]
-    wholes = [sum(part) for part in tokens]
+    whole = sum(map(sum, tokens))
     totals = [sum(part[g] for part in tokens) for g in range(size)]
     order = sorted(range(size), key=lambda g: (-totals[g], g))
     # One group alone has an area of its own, and is no "rest".
     most = BANDS if size > BANDS + 1 else size
 
     def band(label: Label | None, members: Sequence[int]) -> Band:
-        shares = [sum(part[g] for g in members) / whole for part, whole in zip(tokens, wholes, strict=True)]
         return Band(
             label=None if label is None else label.text,
             key=None if label is None else label.key,
             groups=len(members),
-            share=sum(totals[g] for g in members) / sum(wholes),
-            shares=tuple(shares),
+            share=sum(totals[g] for g in members) / whole,
+            tokens=tuple(int(sum(part[g] for g in members)) for part in tokens),
         )
 
     bands = [band(labels[g], [g]) for g in order[:most] if totals[g]]

@@ -1,9 +1,9 @@
-// A mixture's page, made nicer: the chart says the shares at a step, and tables of files can be sorted.
+// A mixture's page, made nicer: the chart says the shares at a step.
 "use strict";
 (() => {
   const figure = document.getElementById("areas");
   if (!figure) return;
-  const { steps, shares } = JSON.parse(document.getElementById("areas-data").textContent);
+  const { steps, tokens } = JSON.parse(document.getElementById("areas-data").textContent);
   const drawing = figure.querySelector("svg");
   const cursor = document.getElementById("cursor");
   const legend = document.getElementById("legend");
@@ -50,9 +50,11 @@
     link.textContent = `step ${step.toLocaleString("en")}`;
     const within = first === final ? "" : `, as of steps ${first.toLocaleString("en")} to ${final.toLocaleString("en")}`;
     caption.replaceChildren("At ", link, within);
+    const whole = tokens.reduce((sum, band) => sum + band[at], 0);
     cells.forEach((cell, band) => {
-      cell.textContent = percent(shares[band][at]);
-      cell.title = String(shares[band][at]);
+      const share = tokens[band][at] / whole;
+      cell.textContent = percent(share);
+      cell.title = String(share);
     });
     const x = (step + 0.5) * width / (last + 1);
     cursor.setAttribute("x1", x);
@@ -80,43 +82,4 @@
   figure.addEventListener("keydown", (event) => {
     if (event.key === "Escape") clear();
   });
-})();
-
-// Where no address orders a table, its rows are put in order here.
-(() => {
-  const heads = (within) => within.querySelectorAll("table[data-sorts] > thead th");
-
-  function offer(within) {
-    for (const head of heads(within)) {
-      if (head.querySelector("button")) continue;
-      const button = document.createElement("button");
-      button.type = "button";
-      button.textContent = head.textContent;
-      head.replaceChildren(button);
-    }
-  }
-
-  function sort(table, head) {
-    const column = head.cellIndex;
-    const isText = !head.classList.contains("n");
-    const falls = head.ariaSort ? head.ariaSort === "ascending" : !isText;
-    const key = (row) => {
-      const cell = row.cells[column]; // a title is the exact figure
-      return cell.dataset.v ?? (cell.title || cell.textContent);
-    };
-    const order = (a, b) => (isText ? (a < b ? -1 : Number(a > b)) : Number(a) - Number(b));
-    const rows = [...table.tBodies[0].rows].sort((a, b) => order(key(a), key(b)) * (falls ? -1 : 1));
-    for (const one of table.tHead.rows[0].cells) one.removeAttribute("aria-sort");
-    head.ariaSort = falls ? "descending" : "ascending";
-    table.tBodies[0].append(...rows);
-  }
-
-  document.addEventListener("click", (event) => {
-    const head = event.target.closest("button")?.closest("th");
-    const table = head?.closest("table[data-sorts]");
-    if (table) sort(table, head);
-  });
-
-  offer(document);
-  document.addEventListener("replaced", (event) => offer(event.target));
 })();

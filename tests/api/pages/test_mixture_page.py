@@ -53,10 +53,12 @@ def test_the_chart_says_the_shares_at_a_step_to_the_pointer_and_to_the_keyboard(
 
 
 def test_the_chart_writes_shares_at_a_step_as_the_page_does_and_keeps_the_exact_ones(page, tmp_path):
-    shares = (0.01, 0.0000123456789, 0.01005, 0.09996, 0.29, 0.00000099, 0.9996, 0.0)
+    shares = (0.01, 0.0000123456789, 0.01005, 0.09996, 0.29, 0.00000099, 0.0, 0.5899766643211)
+    whole = 10**13
     view = mixture_view(BuiltinMixtures([MIXTURES], [], Stores([])).all()["demo"])
     bands = tuple(
-        Band(label=f"group {i}", key=f"{i}", groups=1, share=0.5, shares=(share,)) for i, share in enumerate(shares)
+        Band(label=f"group {i}", key=f"{i}", groups=1, share=0.5, tokens=(round(share * whole),))
+        for i, share in enumerate(shares)
     )
     areas = view.areas.model_copy(update={"steps": (0, view.steps), "bands": bands})
     page.goto(write_page(tmp_path, view.model_copy(update={"areas": areas})))

@@ -56,10 +56,11 @@ def small(tmp_path: Path):
 def test_the_shares_of_every_stretch_add_up_and_change_where_phases_begin(mixtures):
     view = mixture_view(mixtures["demo"], by="kind")
     at = view.areas.steps.index(15259)
-    web = next(band for band in view.areas.bands if band.label == "web")
-    assert web.shares[at - 1] == pytest.approx(0.6, abs=0.01)
-    assert web.shares[at] == pytest.approx(0.544, abs=0.01)
-    for shares in zip(*(band.shares for band in view.areas.bands), strict=True):
+    shares_by_band = view.areas.shares()
+    web = next(shares_by_band[i] for i, band in enumerate(view.areas.bands) if band.label == "web")
+    assert web[at - 1] == pytest.approx(0.6, abs=0.01)
+    assert web[at] == pytest.approx(0.544, abs=0.01)
+    for shares in zip(*shares_by_band, strict=True):
         assert sum(shares) == pytest.approx(1, abs=1e-9)
 
 
