@@ -52,7 +52,7 @@ def site(
     """Write all pages of mixtures as files, which need no service: for file://, a bucket, any web server."""
     with api_extra():
         from api.pages.site import site_files
-        from api.pages.site_folder import SnapshotMixture, check_date, site_index, write_site
+        from api.pages.site_folder import SnapshotMixture, check_date, check_names, site_index, write_site
         from api.settings import ExampleTexts
     if examples not in list(ExampleTexts):
         raise typer.BadParameter(f"{examples!r} is not one of {', '.join(ExampleTexts)}", param_hint="--examples")
@@ -60,6 +60,7 @@ def site(
     check_date(named)
     site_index(out)  # what would be refused at the end is refused before the work
     mixtures = _mixtures(folders)
+    check_names([one.name for one in mixtures])
     with _progress(mixtures) as progress:
         made = write_site(
             out,

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -18,6 +22,7 @@ from api.builtin import BuiltinMixtures
 from api.pages.links import FileLinks
 from api.pages.site import SiteFile, site_files
 from api.pages.site_folder import SnapshotMixture, site_index, write_site
+from api.pages.site_place import LOCK
 from api.settings import ExampleTexts
 from api.stores import Stores
 from mixture.errors import MixtureError
@@ -34,6 +39,11 @@ def mixtures_in(*folders: Path):
 def write(folder: Path, mixtures, date: str = DATE, texts: ExampleTexts = ExampleTexts.NONE):
     named = [SnapshotMixture(name=one.name, digest=one.digest) for one in mixtures]
     return write_site(folder, date, named, site_files(mixtures, texts=texts))
+
+
+def names_in(folder: Path) -> list[str]:
+    """What is in a folder of sites beside the lock."""
+    return sorted(path.name for path in folder.iterdir() if path.name != LOCK)
 
 
 @pytest.fixture(scope="module")
@@ -169,10 +179,10 @@ def test_a_site_of_the_same_date_takes_the_place_of_the_one_before(tmp_path):
     write(tmp_path / "out", mixtures_in(MIXTURES / "demo", MIXTURES / "olmo-3-7b"))
     write(tmp_path / "out", mixtures_in(MIXTURES / "demo"))
     assert not (tmp_path / "out" / DATE / "mixtures" / "olmo-3-7b").exists()
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [DATE, "index.html", "index.json"]
+    assert names_in(tmp_path / "out") == [DATE, "index.html", "index.json"]
 
 
-@pytest.mark.parametrize("made", ["work.txt", "index.json", f"{DATE}/mine.txt"])
+@pytest.mark.parametrize("made", ["work.txt", "index.json", "index.html", f"{DATE}/mine.txt"])
 def test_a_folder_with_something_else_in_it_is_left_as_it_is(tmp_path, made):
     there = tmp_path / "out" / made
     there.parent.mkdir(parents=True)
@@ -204,10 +214,151 @@ def test_a_site_that_can_not_be_finished_leaves_what_was_there(tmp_path):
         write_site(tmp_path / "out", DATE, [], broken())
     assert site_index(tmp_path / "out").snapshots == (before,)
     assert (tmp_path / "out" / DATE / "mixtures" / "demo" / "index.html").is_file()
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [DATE, "index.html", "index.json"]
+    assert names_in(tmp_path / "out") == [DATE, "index.html", "index.json"]
 
 
-@pytest.mark.parametrize("date", ["2026-11-29", "2026.13.01", "latest", "../2026.11.29", ""])
+WAITING = """
+import sys
+from pathlib import Path
+from api.pages.site import SiteFile
+from api.pages.site_folder import write_site
+
+def files():
+    yield SiteFile("index.html", b"half")
+    print("begun", flush=True)
+    sys.stdin.read()
+
+write_site(Path(sys.argv[1]), "2026.11.29", [], files())
+"""
+
+
+@contextmanager
+def half_written(folder: Path):
+    """While another process has written half of a site."""
+    command = [sys.executable, "-c", WAITING, str(folder)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "begun\n"
+        try:
+            yield
+        finally:
+            process.send_signal(signal.SIGKILL)
+
+
+def test_a_folder_whose_first_run_was_killed_is_gone_on_with_and_cleared(tmp_path):
+    with half_written(tmp_path / "out"):
+        pass
+    assert [name for name in names_in(tmp_path / "out") if name.endswith(".tmp")]
+    write(tmp_path / "out", mixtures_in(MIXTURES / "demo"))
+    assert names_in(tmp_path / "out") == [DATE, "index.html", "index.json"]
+
+
+@pytest.mark.parametrize("before", [None, "2026.11.28"])
+def test_while_a_site_is_written_another_run_is_refused(tmp_path, before):
+    demo = mixtures_in(MIXTURES / "demo")
+    if before:
+        write(tmp_path / "out", demo, before)
+    with half_written(tmp_path / "out"), pytest.raises(MixtureError) as refused:
+        write(tmp_path / "out", demo)
+    assert refused.value.code == "site-running"
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from api.pages import site_folder
+from api.pages.site import SiteFile
+
+site_folder._write_index = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+site_folder.write_site(Path(sys.argv[1]), sys.argv[2], [], [SiteFile("index.html", b"new")])
+"""
+
+
+@pytest.mark.parametrize("again", [DATE, "2026.11.30"])
+@pytest.mark.parametrize("before", [None, "2026.11.28"])
+def test_a_run_that_was_killed_between_the_site_and_the_index_holds_up_none(tmp_path, before, again):
+    demo = mixtures_in(MIXTURES / "demo")
+    if before:
+        write(tmp_path / "out", demo, before)
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / "out"), DATE], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert (tmp_path / "out" / DATE / "index.html").read_bytes() == b"new"
+    write(tmp_path / "out", demo, again)
+    assert names_in(tmp_path / "out") == sorted([*([before] if before else []), again, "index.html", "index.json"])
+
+
+def test_a_site_that_a_killed_run_had_put_aside_gets_its_place_back(tmp_path):
+    demo = mixtures_in(MIXTURES / "demo")
+    write(tmp_path / "out", demo)
+    (tmp_path / "out" / DATE).rename(tmp_path / "out" / f".{DATE}.0123abcd.old")
+    write(tmp_path / "out", demo, "2026.11.28")
+    assert (tmp_path / "out" / DATE / "index.html").is_file()
+    assert [one.date for one in site_index(tmp_path / "out").snapshots] == [DATE, "2026.11.28"]
+
+
+WATCHED = """
+import sys
+from pathlib import Path
+while True:
+    print(Path(sys.argv[1]).read_bytes().decode(), flush=True)
+"""
+
+
+def test_a_reader_finds_the_old_site_or_the_new_one_at_every_moment(tmp_path):
+    out = tmp_path / "out"
+    write_site(out, DATE, [], [SiteFile("index.html", b"0")])
+    command = [sys.executable, "-c", WATCHED, str(out / DATE / "index.html")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as reader:
+        assert reader.stdout.readline() == "0\n"
+        for i in range(1, 200):
+            write_site(out, DATE, [], [SiteFile("index.html", str(i).encode())])
+            reader.stdout.readline()
+        assert reader.poll() is None, reader.stderr.read()
+        reader.send_signal(signal.SIGKILL)
+
+
+@pytest.mark.parametrize("kind", ["lost", "broken"])
+def test_where_the_index_is_lost_or_broken_it_is_named_as_the_reason(tmp_path, kind):
+    demo = mixtures_in(MIXTURES / "demo")
+    write(tmp_path / "out", demo)
+    index = tmp_path / "out" / "index.json"
+    index.unlink() if kind == "lost" else index.write_text('{"made_by": "mix')
+    with pytest.raises(MixtureError, match=r"index\.json") as refused:
+        write(tmp_path / "out", demo)
+    assert refused.value.code == "folder-in-use"
+    assert (tmp_path / "out" / DATE / "index.html").is_file()
+
+
+FULL = """
+import resource, sys
+from pathlib import Path
+from api.pages.site import SiteFile
+from api.pages.site_folder import write_site
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+try:
+    write_site(Path(sys.argv[1]), "2026.11.29", [], [SiteFile("mixtures/a.html", bytes(2000))])
+except Exception as error:
+    print(error.code, error.place)
+"""
+
+
+def test_where_there_is_no_room_for_a_file_the_error_names_it(tmp_path):
+    command = [sys.executable, "-c", FULL, str(tmp_path / "out")]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert said == f"file-not-written {tmp_path / 'out' / DATE / 'mixtures' / 'a.html'}\n"
+    assert names_in(tmp_path / "out") == []
+
+
+def test_mixtures_whose_names_differ_in_case_only_are_refused(tmp_path):
+    alike = [SnapshotMixture(name=name, digest="0" * 64) for name in ("Demo", "demo")]
+    with pytest.raises(MixtureError, match="'Demo' and 'demo'") as refused:
+        write_site(tmp_path / "out", DATE, alike, [])
+    assert refused.value.code == "names-alike"
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "date", ["2026-11-29", "2026.13.01", "2026.02.31", "٢٠٢٦.11.29", "0000.01.01", "latest", "../2026.11.29", ""]
+)
 def test_what_is_no_date_is_refused(tmp_path, date):
     with pytest.raises(MixtureError) as refused:
         write(tmp_path / "out", [], date)
