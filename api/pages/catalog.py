@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -11,9 +11,9 @@ from pydantic import BaseModel, ConfigDict
 from api.catalog_figures import CatalogFigures, CellFigures, Figures
 from api.catalog_map import TITLE_COLUMN, axes_of, kind_columns
 from api.catalog_sums import integers
-from api.pages.catalog_colours import level_of
 from api.pages.catalog_made import MadeView
-from api.pages.catalog_order import NAME, Measure, figure_of, sorted_rows
+from api.pages.catalog_measures import LABELS, caption_of, coloured, every_measure, figure_text, ramp_of
+from api.pages.catalog_order import NAME, Measure, sorted_rows
 from api.pages.catalog_panel import PanelView
 from api.pages.catalog_search import Hit, found
 from api.planned import PlannedDomains
@@ -97,6 +97,29 @@ class CatalogView(_Frozen):
         """How many rows were found, and how many of them are shown where not all are."""
         of = f"{self.found_rows:,} of {self.row_count:,} rows"
         return f"{of}." if len(self.rows) == self.found_rows else f"{of}, {len(self.rows):,} shown."
+
+    @property
+    def measures(self) -> dict[Measure, str]:
+        """What can be shown, by its name on the page."""
+        return LABELS
+
+    @property
+    def caption(self) -> str:
+        """What the map shows, and what its colours say."""
+        return caption_of(self, self.measure)
+
+    @property
+    def ramp(self) -> str:
+        """The classes of its colours."""
+        return ramp_of(self.measure)
+
+    def figure(self, one: Figures) -> str:
+        """The figure that is shown of a cell, row or column."""
+        return figure_text(one, self.measure)
+
+    def every_measure(self) -> str:
+        """All measures as JSON that may stand in HTML."""
+        return every_measure(self)
 
     def table(self) -> pa.Table:
         """One row a cell, as shown: of the map row by row, else of the list."""
@@ -202,7 +225,7 @@ def catalog_view(
         sort=asked.sort,
         q=asked.q,
         searches_texts=texts is not None,
-        rows=tuple(_coloured(shown, asked.measure)),
+        rows=tuple(coloured(shown, asked.measure)),
         columns=tuple(columns),
         row_count=all_rows,
         found_rows=found_rows,
@@ -260,15 +283,3 @@ def _line(figures: CatalogFigures, index: int) -> RowView:
         terms=(),
         total=figures.of([index]),
     )
-
-
-def _coloured(rows: Sequence[RowView], measure: Measure) -> Iterator[RowView]:
-    """The rows with the colours of the measure in their cells."""
-    cells = [cell for row in rows for cell in row.cells if cell is not None]
-    most = max((figure_of(cell, measure) or 0 for cell in cells), default=0)
-
-    def painted(cell: CellView | None) -> CellView | None:
-        return None if cell is None else cell.model_copy(update={"level": level_of(cell, measure, most)})
-
-    for row in rows:
-        yield row.model_copy(update={"cells": tuple(map(painted, row.cells))})

@@ -171,6 +171,52 @@
     }
   }
 
+  // All measures of a map of files: no service can be asked, and the figures are in the page.
+  const every = document.getElementById("every-measure");
+  if (every) offerMeasures(JSON.parse(every.textContent));
+  function offerMeasures(measures) {
+    const table = document.getElementById("map");
+    const select = document.getElementById("measure");
+    const order = rows(); // as in the data, however they are sorted later
+    order.forEach((row, at) => {
+      row.cells[0].dataset.v = at;
+      row.cells[1].dataset.v = row.cells[1].querySelector(".name")?.textContent.toLowerCase() ?? "";
+    });
+    const titleOf = (figureOf) =>
+      [...select.options].map((one) => `${one.textContent} ${figureOf(measures[one.value])?.[0] ?? "–"}`).join(", ");
+    const last = measures[select.value].all.length;
+    for (let place = 0; place < last; place += 1) {
+      order.forEach((row, at) => {
+        const cell = row.cells[place + 2];
+        if (measures[select.value].rows[at][place]) {
+          (cell.querySelector("a") ?? cell).title = titleOf((one) => one.rows[at][place]);
+        }
+      });
+      table.tFoot.rows[0].cells[place + 2].title = titleOf((one) => one.all[place]);
+    }
+    function write(cell, one, ramp) {
+      const [text, value, level, over] = one ?? ["–", null];
+      cell.dataset.v = value ?? "";
+      if (level !== undefined) cell.className = `n cell ${ramp}${level}`;
+      else if (cell.classList.contains("cell")) cell.className = "n cell";
+      (cell.querySelector("a") ?? cell).textContent = over ? `${text} !` : text;
+    }
+    function show(name) {
+      const { caption, ramp, rows: figures, all } = measures[name];
+      table.caption.textContent = caption;
+      order.forEach((row, at) => figures[at].forEach((one, place) => write(row.cells[place + 2], one, ramp)));
+      all.forEach((one, place) => write(table.tFoot.rows[0].cells[place + 2], one, ramp));
+      for (const head of table.tHead.querySelectorAll("th.n")) head.removeAttribute("aria-sort"); // of other figures
+    }
+    select.addEventListener("change", () => {
+      show(select.value);
+      history.replaceState(null, "", `#measure=${select.value}`); // of a file, only this part of an address may change
+    });
+    const asked = new URLSearchParams(location.hash.slice(1)).get("measure");
+    if (Object.hasOwn(measures, asked ?? "")) select.value = asked;
+    show(select.value);
+  }
+
   if (search) {
     let timer = 0;
     controls.hidden = false; // of a page of files, where only this script searches

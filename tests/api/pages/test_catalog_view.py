@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -180,6 +181,52 @@ def test_mixtures_are_over_each_other_where_names_and_sizes_are_the_same(small, 
 
     assert is_over(other("more", CELLS.replace("a9,a,9,1000,10", "a9,a,8,1000,11")), small)
     assert not is_over(other("larger", CELLS.replace("a9,a,9,1000,10", "a9,a,9,1001,10")), small)
+
+
+RUN_CAP = "The colour is strongest at what may be read in the whole run, 4.00 epochs."
+NO_CAP = "There is no cap; the colour is strongest from 4.00 epochs on."
+OWN_CAPS = "The colour is strongest at what may be read of each cell in the whole run."
+
+
+@pytest.mark.parametrize(
+    ("cap", "own", "phase", "said"),
+    [
+        ("max_epochs: 4\n", "", None, f"Epochs by cluster and quality. {RUN_CAP}"),
+        ("max_epochs: 4\n", "", "first", f"Epochs in the phase first by cluster and quality. {RUN_CAP}"),
+        ("", "", None, f"Epochs by cluster and quality. {NO_CAP}"),
+        ("max_epochs: 4\n", "8", None, f"Epochs by cluster and quality. {OWN_CAPS}"),
+        ("", "8", None, f"Epochs by cluster and quality. {OWN_CAPS[:-1]}; at 4.00 epochs where there is no cap."),
+    ],
+)
+def test_the_caption_says_what_the_colours_of_epochs_go_up_to(tmp_path, cap, own, phase, said):
+    cells = "".join(
+        f"{line},{'max_epochs' if at == 0 else own if at == 1 else ''}\n" for at, line in enumerate(CELLS.splitlines())
+    )
+    write_mixture(tmp_path / "capped", SPEC.replace("max_epochs: 4\n", cap), cells=cells)
+    assert view(load(tmp_path / "capped"), measure=Measure.EPOCHS, phase=phase).caption == said
+
+
+def test_cells_that_are_read_too_often_are_spoken_of_only_where_there_are_some(tmp_path):
+    write_mixture(tmp_path / "over", SPEC.replace("max_epochs: 4\n", "max_epochs: 0.5\n"), cells=CELLS)
+    assert "“!” is read more often" in view(load(tmp_path / "over"), measure=Measure.EPOCHS).caption
+
+
+def test_a_file_has_all_measures_of_the_map_and_no_lines_to_copy(small):
+    shown = view(small)
+    html = render("catalog.html", FileLinks("catalogs/small/index.html"), shown)
+    assert "curl" not in html
+    text = html.partition('id="every-measure">')[2].partition("</script>")[0]
+    measures = json.loads(text)
+    assert list(measures) == [measure.value for measure in Measure]
+    for name, one in measures.items():
+        again = view(small, measure=Measure(name))
+        assert one["caption"] == again.caption
+        for row, right in zip(one["rows"], again.rows, strict=True):
+            for cell, own in zip(row, [*right.cells, right.total], strict=True):
+                assert (cell is None) == (own is None)
+                if own is not None:
+                    assert cell[0] == again.figure(own)
+                    assert cell[2:3] in ([], [getattr(own, "level", None)])
 
 
 def test_cells_of_several_domains_are_summed():
