@@ -43,6 +43,8 @@ def test_the_chart_says_the_shares_at_a_step_to_the_pointer_and_to_the_keyboard(
     slider.focus()
     page.keyboard.press("End")
     expect(legend.locator("caption")).to_contain_text("At step 19,072")
+    expect(slider).to_have_attribute("aria-valuetext", "step 19,072")
+    expect(page.locator("#areas [aria-live]")).to_have_count(0)  # the slider says it: not twice
     expect(legend.get_by_role("link")).to_have_attribute("href", "/mixtures/demo/steps/19072")
     expect(legend.locator("tr", has_text="web").locator("td")).to_have_text("54.4%")
     box = page.locator("#areas svg[role=img]").bounding_box()
