@@ -2,13 +2,63 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict
 
 from api.catalog_figures import CatalogFigures
+from api.document_facts import LengthBin
 from api.domain_shown import DomainShown
-from api.examples import DomainExamples, Example, ExampleKind
+from api.examples import DomainExamples, Example, ExampleKind, QualityReason
 from api.settings import ExampleTexts
+
+WIDEST, NARROWEST, WHOLE_WIDTH = 40, 8, 340
+HIGHEST, BASE = 64, 76
+"""Pixels of the bars of lengths: of one bar, of all of them, and where they stand."""
+MOST_LABELS = 9
+"""Of more bars, every second one has a label."""
+
+
+@dataclass(frozen=True, slots=True)
+class LengthBar:
+    """A bar of the drawing of lengths; label: where it begins, None where there is no room to say it."""
+
+    bin: LengthBin
+    x: int
+    y: float
+    width: int
+    height: float
+    label: str | None
+
+
+def length_bars(lengths: Sequence[LengthBin]) -> tuple[LengthBar, ...]:
+    """The drawing of lengths: bars as high as their part of the largest number of documents."""
+    most = max(one.documents for one in lengths)
+    wide = min(max(WHOLE_WIDTH // len(lengths), NARROWEST), WIDEST)
+    every = 2 if len(lengths) > MOST_LABELS else 1
+    bars = []
+    for at, one in enumerate(lengths):
+        high = round(HIGHEST * one.documents / most, 1)
+        label = None if at % every else _binary(one.first)
+        bars.append(LengthBar(one, at * wide + 1, round(BASE - high, 1), wide - 2, high, label))
+    return tuple(bars)
+
+
+def _binary(length: int) -> str:
+    """A power of two in four characters."""
+    for unit, size in (("Mi", 1 << 20), ("Ki", 1 << 10)):
+        if length >= size:
+            return f"{length // size}{unit}"
+    return str(length)
+
+
+def quality_said(reason: QualityReason) -> str:
+    """Why a document is in its level, in words."""
+    ends = [("at least", reason.at_least), ("below", reason.below)]
+    between = " and ".join(f"{words} {end}" for words, end in ends if end is not None)
+    return f"level {reason.level}: its score {reason.score} is {between}"
 
 
 class ExamplesView(BaseModel):
@@ -33,6 +83,12 @@ class ExamplesView(BaseModel):
         """How many there are of the kind that is shown."""
         return self.typical if self.kind is ExampleKind.TYPICAL else self.random
 
+    @property
+    def quality(self) -> str | None:
+        """Why the example is in its level; None where that is not known."""
+        reason = None if self.example is None else self.example.quality
+        return None if reason is None else quality_said(reason)
+
 
 class PanelView(BaseModel):
     """The panel; previous, next: the cells beside it in the map, or the domains in the list.
@@ -46,6 +102,11 @@ class PanelView(BaseModel):
     previous: str | None
     next: str | None
     examples: ExamplesView | None
+
+    @property
+    def bars(self) -> tuple[LengthBar, ...]:
+        """The drawing of the lengths of its documents."""
+        return () if self.shown.store is None else length_bars(self.shown.store.lengths)
 
 
 class PanelPage(BaseModel):

@@ -11,11 +11,14 @@ from mixture_folder import write_mixture
 
 from api import example_texts
 from api.builtin import BuiltinMixtures
+from api.document_facts import LengthBin
 from api.example_texts import TypicalTexts
+from api.examples import QualityReason
 from api.library import LoadedMixture
 from api.pages.catalog import CatalogAsked, CatalogView, catalog_view
 from api.pages.catalog_facts import catalog_facts, is_over
 from api.pages.catalog_order import Measure
+from api.pages.catalog_panel import length_bars, quality_said
 from api.pages.links import FileLinks
 from api.pages.render import render
 from api.problems import Problem
@@ -227,6 +230,27 @@ def test_a_file_has_all_measures_of_the_map_and_no_lines_to_copy(small):
                 if own is not None:
                     assert cell[0] == again.figure(own)
                     assert cell[2:3] in ([], [getattr(own, "level", None)])
+
+
+def test_bars_of_lengths_stand_on_one_line_and_are_as_high_as_their_documents():
+    bins = [LengthBin(first=1 << i, last=(2 << i) - 1, documents=i) for i in range(9, 21)]
+    bars = length_bars(bins)
+    assert {round(bar.y + bar.height, 1) for bar in bars} == {76}
+    assert (bars[-1].height, bars[1].height) == (64, 32)
+    assert [bar.x - 1 for bar in bars] == [28 * i for i in range(12)]
+    assert [bar.label for bar in bars if bar.label] == ["512", "2Ki", "8Ki", "32Ki", "128Ki", "512Ki"]
+
+
+@pytest.mark.parametrize(
+    ("at_least", "below", "said"),
+    [
+        (None, 0.4, "level 1: its score 0.5 is below 0.4"),
+        (0.4, None, "level 1: its score 0.5 is at least 0.4"),
+        (0.4, 0.6, "level 1: its score 0.5 is at least 0.4 and below 0.6"),
+    ],
+)
+def test_why_a_document_is_in_its_level_is_said_in_words(at_least, below, said):
+    assert quality_said(QualityReason(score=0.5, level=1, at_least=at_least, below=below, features=())) == said
 
 
 def test_cells_of_several_domains_are_summed():
