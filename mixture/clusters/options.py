@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
 
+from mixture.catalog.overview import is_day
 from mixture.clusters.embed import TFIDF
 from mixture.clusters.partitions import labels_in_folders
 from mixture.errors import ClusterError, Place
@@ -56,7 +56,7 @@ class ClusterOptions:
                 raise ClusterError(f"{name} is {value:,}", code=f"{name}-outside", hint=hint)
         if not 0 <= self.floor < 1:
             raise ClusterError(f"a floor of {self.floor}", code="floor-outside", hint="0.25% is usual")
-        if self.date is not None and not re.fullmatch(r"\d{4}-\d{2}-\d{2}", self.date):
+        if self.date is not None and not is_day(self.date):
             raise ClusterError(f"the date {quote(self.date)}", code="date-format", hint="2026-11-29 is right here")
         for number, column, what in (
             (self.k, self.cluster_column, "clusters"),

@@ -23,11 +23,11 @@ from mixture.catalog.overview import (
 )
 from mixture.clusters.embed import shown_name
 from mixture.clusters.model import Model, label_order
+from mixture.clusters.names import cell_folder, domain_name
 from mixture.clusters.options import ClusterOptions, Labels
 from mixture.clusters.quality import ABOUT, FEATURES
 from mixture.clusters.titles import ranked, titles, top_terms, usual_forms
-from mixture.clusters.write import SCORE, SOURCE, cell_folder
-from mixture.errors import ClusterError
+from mixture.clusters.write import SCORE, SOURCE
 from mixture.store.intake.sources import Sources
 
 
@@ -81,25 +81,11 @@ def add_up(receipts: Sequence[Path]) -> Totals:
     return totals
 
 
-def domain_name(cluster: str, quality: str) -> str:
-    """What a domain is called: `c03q4` of `c03` or `03` and `4`, else `web-high` of `web` and `high`."""
-    if quality.isascii() and quality.isdigit():
-        return f"c{cluster}q{quality}" if cluster[:1].isdigit() else f"{cluster}q{quality}"
-    return f"{cluster}-{quality}"
-
-
 def domain_names(totals: Totals, model: Model) -> dict[tuple[str, str], str]:
-    """The domains in order of cluster and level. Errors: ClusterError `labels-alike`."""
+    """The domains in order of cluster and level."""
     place = {cluster: number for number, cluster in enumerate(model.ids)}
     order = sorted(totals.cells, key=lambda key: (place[key[0]], label_order(key[1])))
-    names = {key: domain_name(*key) for key in order}
-    owners: dict[str, tuple[str, str]] = {}
-    for key, name in names.items():
-        if name in owners:
-            message = f"the labels {owners[name]} and {key} are both called {name!r}"
-            raise ClusterError(message, code="labels-alike", hint="give the clusters ids that differ in more")
-        owners[name] = key
-    return names
+    return {key: domain_name(*key) for key in order}
 
 
 def make_overview(totals: Totals, model: Model, options: ClusterOptions, labels: Labels) -> Overview:

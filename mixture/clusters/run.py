@@ -14,6 +14,7 @@ from mixture.catalog.overview import OVERVIEW, Overview, write_overview
 from mixture.clusters.embed import TFIDF
 from mixture.clusters.engine import Engine, Processes, Task, one_thread
 from mixture.clusters.model import Model, fit, read_model
+from mixture.clusters.names import check_labels
 from mixture.clusters.options import ClusterOptions, Labels, find_labels
 from mixture.clusters.partitions import Partition, partitions
 from mixture.clusters.report import add_up, domain_names, make_overview, sources_text
@@ -82,6 +83,7 @@ def cluster(
         with closing(engine or Processes(os.cpu_count() or 1)) as doer:
             work = _Clustering(place, parts, options, labels, doer, progress)
             work.survey()
+            check_labels((place.vectors(part.number) for part in parts), labels, Place(file=str(path)))
             model = work.fit()
             work.write()
         totals = add_up([place.receipt(part.number) for part in parts])

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixture.clusters.embed import TFIDF, Embedder, load_embedder
+from mixture.clusters.names import check_label
 from mixture.clusters.options import Label, Labels, Origin
 from mixture.clusters.partitions import Partition, Read, documents, folder_label, missing_label
 from mixture.clusters.quality import measure, score
@@ -31,7 +32,7 @@ class SurveyTask:
     embed: str
 
     def run(self) -> int:
-        """Errors: IngestError, as readers have them; ClusterError `label-missing`, and what a model has."""
+        """Errors: IngestError, as readers have them; ClusterError `label-missing`, those of `check_label` and models."""
         model = None if self.embed == TFIDF else load_embedder(self.embed)
         rows = VectorRows()
         dense: list[NDArray[np.float32]] = []
@@ -42,8 +43,8 @@ class SurveyTask:
             rows.keys.append(int.from_bytes(read.key[:8], "big"))
             rows.sizes.append(len(read.data))
             rows.scores.append(score(measured) if self.labels.quality.is_made else None)
-            rows.clusters.append(self._label(self.labels.cluster, read))
-            rows.qualities.append(self._label(self.labels.quality, read))
+            rows.clusters.append(self._label(self.labels.cluster, "cluster", read))
+            rows.qualities.append(self._label(self.labels.quality, "quality", read))
             rows.add_terms(content_words(measured.counted))
             if model is not None:
                 texts.append(excerpt(read.text, most=_MODEL_EXCERPT))
@@ -58,7 +59,7 @@ class SurveyTask:
             if isinstance(read, Read):
                 yield read
 
-    def _label(self, label: Label, read: Read) -> str | None:
+    def _label(self, label: Label, kind: str, read: Read) -> str | None:
         """A document's label; None where labels are made later."""
         match label.origin:
             case Origin.MADE:
@@ -67,8 +68,9 @@ class SurveyTask:
                 value = read.attributes[self.partition.columns.attributes.index(label.name)]
             case Origin.FOLDER:
                 value = folder_label(read.file, label.name)
-        if not value:
+        if not value or not value.strip():
             raise missing_label(f"{label.origin.value} {label.name!r}", read)
+        check_label(value, kind, read)
         return value
 
 

@@ -10,13 +10,13 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote as percent
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mixture.catalog.overview import MOST_TYPICAL
 from mixture.clusters.model import Model, Placed, read_model
+from mixture.clusters.names import cell_folder
 from mixture.clusters.options import Labels
 from mixture.clusters.partitions import Partition, Read, documents
 from mixture.clusters.vectors import Vectors
@@ -24,15 +24,9 @@ from mixture.clusters.words import excerpt, phrases, words, written_forms
 from mixture.errors import ClusterError, Place
 from mixture.whole_file import whole_file
 
-DOCUMENTS = "documents"
 SOURCE, SCORE = "source", "quality_score"
 _TOGETHER = 1 << 25  # bytes of text that are held, and then make a row group of each domain
 _PHRASES = 4000  # kept of a cluster and partition
-
-
-def cell_folder(cluster: str, quality: str) -> str:
-    """A domain's folder in the output; signs that a path or a pattern reads otherwise are percent-encoded."""
-    return f"{DOCUMENTS}/cluster={percent(cluster, safe='')}/quality={percent(quality, safe='')}"
 
 
 @dataclass(slots=True)

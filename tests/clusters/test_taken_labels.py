@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from mixture.clusters import ClusterOptions, Processes, cluster
-from mixture.errors import ClusterError
+from mixture.clusters import ClusterOptions, ClusterStage, Processes, cluster
+from mixture.errors import ClusterError, MixtureError
+from mixture.store import ingest, open_store
 
 
 def test_a_column_gives_the_clusters_and_quality_is_measured(library: Path, tmp_path: Path, rows) -> None:
@@ -105,3 +107,79 @@ def test_labels_that_would_make_one_domain_of_two_are_refused(tmp_path: Path) ->
     with pytest.raises(ClusterError) as raised:
         cluster(tmp_path / "sources.yaml", tmp_path / "out", options, engine=Processes(1))
     assert raised.value.code == "labels-alike"
+
+
+def labelled(folder: Path, *labels: tuple[str, str]) -> Path:
+    """Sources of two documents for each pair of labels, with them in columns."""
+    lines = [
+        json.dumps({"id": f"{number}-{copy}", "text": f"words of {number}", "topic": topic, "grade": grade})
+        for number, (topic, grade) in enumerate(labels)
+        for copy in range(2)
+    ]
+    (folder / "a.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    (folder / "sources.yaml").write_text("domains: {a: {files: [a.jsonl], id: id}}", encoding="utf-8")
+    return folder / "sources.yaml"
+
+
+BOTH = ClusterOptions(cluster_column="topic", quality_column="grade")
+
+
+@pytest.mark.parametrize(
+    ("label", "code"),
+    [
+        ("a\nb", "control-character"),
+        ("a\0b", "control-character"),
+        ("a\u2028b", "control-character"),
+        (" ", "label-missing"),
+        ("", "label-missing"),
+        ("x" * 248, "name-too-long"),
+        ("x" * 5000, "name-too-long"),
+        ("9" * 5000, "name-too-long"),
+        ("中" * 28, "name-too-long"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["cluster", "quality"])
+def test_a_label_that_can_not_be_one_is_refused_with_file_and_document(
+    tmp_path: Path, label: str, code: str, kind: str
+) -> None:
+    sources = labelled(tmp_path, ("web", "4"), (label, "4") if kind == "cluster" else ("web", label))
+    with pytest.raises(ClusterError, match="document '1-0'") as raised:
+        cluster(sources, tmp_path / "out", BOTH, engine=Processes(1))
+    error = raised.value
+    assert (error.code, error.facts, bool(error.hint)) == (code, {"document": "1-0"}, True)
+    assert error.place.file.endswith("a.jsonl")
+    assert not list((tmp_path / "out").rglob("part-*"))
+
+
+@pytest.mark.parametrize(
+    ("pairs", "code"),
+    [
+        ([("a", "q1-q2"), ("a-q1", "q2")], "labels-alike"),
+        ([("web", "x@validation")], "reserved-name"),
+        ([("web@sha256:", "1")], "reserved-name"),
+        ([("1", "4"), ("9223372036854775808", "4")], "integer-too-large"),
+        ([("web", "4"), ("web", "9223372036854775808")], "integer-too-large"),
+    ],
+)
+def test_labels_that_ingest_would_refuse_are_refused_before_anything_is_fitted(
+    tmp_path: Path, pairs: list[tuple[str, str]], code: str
+) -> None:
+    stages = []
+    with pytest.raises(MixtureError) as raised:
+        cluster(
+            labelled(tmp_path, *pairs), tmp_path / "out", BOTH,
+            engine=Processes(1), progress=lambda now: stages.append(now.stage),
+        )  # fmt: skip
+    assert raised.value.code == code
+    assert raised.value.place.file == str(tmp_path / "sources.yaml")
+    assert set(stages) == {ClusterStage.READ}
+
+
+def test_labels_that_are_odd_and_right_become_a_store(tmp_path: Path) -> None:
+    pairs = [("x" * 247, "y" * 247), ("中" * 27, "é"), ("no", "a b"), ("-1", ".."), ("9223372036854775808", "%2f")]
+    report = cluster(labelled(tmp_path, *pairs), tmp_path / "out", BOTH, engine=Processes(1))
+    assert report.domains == dict.fromkeys(report.domains, 2)
+    assert report.domains.keys() == set(pairs)
+    ingest(report.path / "sources.yaml", tmp_path / "store")
+    found = open_store(tmp_path / "store").overview
+    assert found == report.overview
