@@ -119,6 +119,8 @@ def fit(paths: Sequence[Path], options: ClusterOptions, labels: Labels, *, has_m
     limit = sample_limit(map(Vectors, paths), min(options.sample, total))
     sample = sampled(paths, limit)
     tfidf = None if has_model else fit_tfidf(sample, seed=options.seed)
+    if tfidf is not None and not tfidf.terms and (options.k or 1) > 1:
+        raise ClusterError("no two documents have a word in common", code="no-words", hint="-k 1")
     vectors = np.concatenate([_embedded(tfidf, part.vectors, part.rows) for part in sample])
     levels = tuple(cut_offs(_column(sample, "score"), labels.levels)) if labels.quality.is_made else None
     title_limit = sample_limit(map(Vectors, paths), min(_TITLE_DOCUMENTS, total))
@@ -143,10 +145,13 @@ def _column(sample: Sequence[Sampled], name: str) -> list[Any]:
 def _clusters(vectors: NDArray[np.float32], options: ClusterOptions) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """Fine centroids and the cluster of each."""
     k = options.k or 1
+    if k == 1 and not vectors.any():  # one cluster needs no words
+        return vectors[:1], np.zeros(1, np.int64)
     usable = vectors[np.abs(vectors).max(axis=1) > 0]  # a document without a known word says nothing
     different = len(np.unique(usable, axis=0))
     if k > different:
-        raise _too_many(k, f"{different:,} of {len(vectors):,} sampled documents differ in their words", different)
+        but = f"{different:,} of {len(vectors):,} sampled documents differ in their words"
+        raise _too_many(k, but, max(1, different))
     k_train = k_train_of(k, min(different, len(usable)))
     fine = spherical_kmeans(usable, k_train, seed=options.seed)
     sizes = np.bincount(nearest_centroid(usable, fine)[0], minlength=k_train).astype(np.int64)

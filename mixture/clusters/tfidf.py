@@ -44,7 +44,7 @@ class TfIdf:
 def fit_tfidf(sample: Sequence[Sampled], *, seed: int) -> TfIdf:
     """The vocabulary and axes of a sample. Of terms there are in memory those of its documents, not the partitions'.
 
-    Errors: ClusterError `no-sklearn`; `no-words` where no two documents have a word in common.
+    Without a term where no two documents have a word in common. Errors: ClusterError `no-sklearn`.
     """
     extmath = _sklearn()
     from scipy.sparse import vstack
@@ -60,7 +60,7 @@ def fit_tfidf(sample: Sequence[Sampled], *, seed: int) -> TfIdf:
             frequency[term] = frequency.get(term, 0) + count
     kept = [(-count, term) for term, count in frequency.items() if count >= _LEAST_DOCUMENTS]
     if not kept:
-        raise ClusterError("no two documents have a word in common", code="no-words")
+        return TfIdf((), np.empty(0, np.float32), np.empty((0, 1), np.float32))
     terms = sorted(term for _, term in sorted(kept)[:_TERMS])
     total = sum(len(part.rows) for part in sample)
     weights = np.array([np.log((1 + total) / (1 + frequency[term])) + 1 for term in terms], np.float32)

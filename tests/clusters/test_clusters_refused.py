@@ -13,6 +13,7 @@ import pytest
 
 from mixture.clusters import ClusterOptions, Processes, cluster
 from mixture.errors import ClusterError, SpecError
+from mixture.store import ingest
 
 
 def refused(sources: Path, out: Path, options: ClusterOptions) -> ClusterError:
@@ -32,6 +33,7 @@ def refused(sources: Path, out: Path, options: ClusterOptions) -> ClusterError:
         (ClusterOptions(k=4, seed=-1), "seed-outside"),
         (ClusterOptions(k=4, floor=Fraction(1)), "floor-outside"),
         (ClusterOptions(k=4, date="today"), "date-format"),
+        (ClusterOptions(k=4, date="2026-02-30"), "date-format"),
         (ClusterOptions(k=4, cluster_column="package"), "labels-or-number"),
         (ClusterOptions(), "labels-or-k"),
     ],
@@ -66,7 +68,19 @@ def test_more_clusters_than_documents_that_differ(tmp_path: Path) -> None:
     ("texts", "code"), [(["", " "], "no-documents"), (["1 2 3", "44 55"], "no-words"), (["one", "two"], "no-words")]
 )
 def test_sources_that_say_nothing(tmp_path: Path, texts: list[str], code: str) -> None:
-    assert refused(small(tmp_path, texts), tmp_path / "out", ClusterOptions(k=1)).code == code
+    assert refused(small(tmp_path, texts), tmp_path / "out", ClusterOptions(k=2)).code == code
+
+
+@pytest.mark.parametrize("texts", [["a single document"], ["1 2 3", "44 55"], ["one", "two"]])
+def test_one_cluster_needs_no_common_words(tmp_path: Path, texts: list[str]) -> None:
+    sources = small(tmp_path, texts)
+    error = refused(sources, tmp_path / "out", ClusterOptions(k=len(texts) + 1))
+    assert error.hint == f"-k {len(texts)}"
+    report = cluster(sources, tmp_path / "out", ClusterOptions(k=1), engine=Processes(1))
+    (row,) = report.overview.clusters
+    assert (row.id, row.documents) == ("c00", len(texts))
+    store = ingest(report.path / "sources.yaml", tmp_path / "store")
+    assert store.documents == len(texts)
 
 
 def test_a_floor_that_the_clusters_can_not_have(library: Path, tmp_path: Path) -> None:
@@ -115,10 +129,10 @@ def test_sources_that_change_under_a_run_are_refused(tmp_path: Path) -> None:
 
 def test_two_runs_do_not_write_one_folder(tmp_path: Path) -> None:
     sources = small(tmp_path, ["1 2", "3 4"])
-    refused(sources, tmp_path / "out", ClusterOptions(k=1))
+    refused(sources, tmp_path / "out", ClusterOptions(k=2))
     with (tmp_path / "out" / "work" / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        assert refused(sources, tmp_path / "out", ClusterOptions(k=1)).code == "cluster-running"
+        assert refused(sources, tmp_path / "out", ClusterOptions(k=2)).code == "cluster-running"
 
 
 def test_what_is_not_right_in_the_sources_file_is_told_as_ingest_tells_it(tmp_path: Path) -> None:
