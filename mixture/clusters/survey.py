@@ -32,7 +32,7 @@ class SurveyTask:
     embed: str
 
     def run(self) -> int:
-        """Errors: IngestError, as readers have them; ClusterError `label-missing`, those of `check_label` and models."""
+        """Errors: IngestError, as readers have them; ClusterError `label-missing`, and as `check_label` and models."""
         model = None if self.embed == TFIDF else load_embedder(self.embed)
         rows = VectorRows()
         dense: list[NDArray[np.float32]] = []
