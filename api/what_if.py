@@ -166,11 +166,12 @@ class _Shares:
                 raise _wrong(f"no domain has {value!r} in the column {self.by!r}", "unknown-group", hint)
             self._take(asked, self._divided(value, share, members[value], present, name))
         made = {**self._rest(asked, present, name), **asked}
+        whole = sum(made.values())  # 1 within the tolerance: divided by it, they are what a spec's reader makes of them
         weighed = {
             one["domain"] for phase in plan["phases"] for one in phase["domains"] if one["weight"]["ratio"] != "0/1"
         }
         shown = [domain for domain in present if made[domain] or domain in weighed]
-        parts = apportion([made[domain] for domain in shown], WHOLE)
+        parts = apportion([made[domain] / whole for domain in shown], WHOLE)
         return {domain: Fraction(part, WHOLE) for domain, part in zip(shown, parts, strict=True)}
 
     def _take(self, asked: dict[str, Fraction], more: Mapping[str, Fraction]) -> None:

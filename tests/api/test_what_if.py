@@ -56,6 +56,21 @@ def test_a_share_is_as_asked_and_the_others_keep_their_proportions_which_is_said
     assert replayed == "phase 'midtraining' replays 'pretraining', and changes with it"
 
 
+@pytest.mark.parametrize(
+    "shares",
+    [
+        {"web": "49.999999999%", "code": 0.3, "reference": 0.1, "books": 0.1},  # all kinds, a little below
+        {"web": 0.50000000001, "code": 0.3, "reference": 0.1, "books": 0.1},  # and a little above
+        {"web": "100.00000001%"},  # above, while there are others
+    ],
+)
+def test_shares_that_sum_to_one_within_the_tolerance_are_divided_by_their_sum_as_in_a_spec(post, shares):
+    answer = post({"by": "kind", "phases": {"pretraining": {"groups": shares}}})
+    assert sum(weights_of(answer, 0).values()) == pytest.approx(1, abs=1e-14)
+    web = sum(weights_of(answer, 0)[name] for name in ("web-low", "web-mid", "web-high", "forums"))
+    assert web == pytest.approx(1 if len(shares) == 1 else 0.5, abs=1e-10)
+
+
 def test_a_group_has_its_share_together_and_one_without_weight_is_weighed_by_tokens(post):
     answer = post({"by": "quality", "phases": {"pretraining": {"groups": {"1": 0.25, "3": "40%"}}}})
     weights = weights_of(answer, 0)
