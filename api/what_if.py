@@ -15,6 +15,7 @@ from api.library import LoadedMixture
 from api.pathless import told_without
 from api.problems import Problem
 from api.repository import Bundle
+from api.what_if_heading import changed_name, heading
 from mixture.catalog import Catalog
 from mixture.catalog.cells import cell_text
 from mixture.catalog.table import Cell
@@ -99,7 +100,10 @@ def what_if(mixture: LoadedMixture, bundle: Bundle, changes: Changes) -> WhatIf:
             said += shares.said
             said += (f"phase {later.phase!r} replays {name!r}, and changes with it" for later in _replays(spec, name))
         edits[i] = PhaseEdit(change.extent, weights)
-    text = edit_spec(mixture.spec_text, edits, budget=changes.budget)
+    text = mixture.spec_text
+    if edits or changes.budget is not None:
+        text = edit_spec(text, edits, budget=changes.budget, name=changed_name(mixture.name))
+        text = heading(mixture, changes, sorted(bundle.tables)) + text
     with TemporaryDirectory(prefix="mixture-") as made, told_without(Path(made)):
         folder = Path(made)
         lay_out(folder, bundle.tables)

@@ -29,13 +29,15 @@ class PhaseEdit:
     weights: Mapping[str, Fraction] | None = None
 
 
-def edit_spec(text: str, phases: Mapping[int, PhaseEdit], *, budget: str | None = None) -> str:
-    """The text of a spec that `parse_spec` reads, with phases, by their place from 0, and the budget changed.
+def edit_spec(text: str, phases: Mapping[int, PhaseEdit], *, budget: str | None = None, name: str | None = None) -> str:
+    """The text of a spec that `parse_spec` reads, with phases, by their place from 0, budget and name changed.
 
     What comes out is for `parse_spec` to judge: a value that is none is refused there, at its place.
     """
     yaml = _yaml()
     root = yaml.load(text)
+    if name is not None:
+        root["mixture"] = name
     if budget is not None:
         root["budget"] = _scalar(budget)
     for i, edit in phases.items():

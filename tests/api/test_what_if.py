@@ -99,6 +99,17 @@ def test_epochs_before_are_those_after_where_nothing_is_changed(post):
     assert [one["epochs_before"] for one in domains] == [one["epochs"] for one in domains]
 
 
+def test_a_changed_spec_says_what_was_changed_of_what_and_has_a_name_of_its_own(post):
+    body = {"by": "kind", "budget": "1000 steps", "phases": {"pretraining": {"until": "80%", "groups": {"web": 0.3}}}}
+    answer = post(body)
+    first, source, tables, _, name = answer["spec"].splitlines()[:5]
+    changed = "budget 1000 steps; phase 'pretraining' until 80%; in phase 'pretraining' 'web' 30%."
+    assert first == f"# What if: {changed}"
+    assert source == f"# Made of demo@sha256:{answer['digest']}, whose own comments follow."
+    assert tables == "# It belongs beside that mixture's tables: 'catalog.csv'."
+    assert name == "mixture: demo-what-if"
+
+
 def test_budget_and_boundaries_move(post):
     answer = post({"budget": "1000 steps", "phases": {"pretraining": {"until": "step 900"}}})
     assert [(one["first_step"], one["steps"]) for one in answer["phases"]] == [(0, 900), (900, 100)]

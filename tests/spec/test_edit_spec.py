@@ -35,6 +35,11 @@ def test_without_a_change_every_spec_of_the_repository_stays_as_it_is(name):
     assert edit_spec(text, {}) == text
 
 
+@pytest.mark.parametrize("name", ["other", "a: b", "#x", "08", "no"])
+def test_a_spec_gets_another_name_whatever_yaml_takes_it_for(name):
+    assert read(edit_spec(TEXT, {}, name=name)).mixture == name
+
+
 def test_what_is_changed_reads_as_asked_and_the_rest_stays():
     weights = {"no": Fraction(1, 8), "1e3": Fraction(3, 8), "a: b": Fraction(1, 2)}
     text = edit_spec(TEXT, {0: PhaseEdit((Form.UNTIL, "step 60"), weights)}, budget="200 steps")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 from fastapi import APIRouter, Request
 from fastapi.concurrency import run_in_threadpool
 from pydantic import ValidationError
@@ -18,6 +20,7 @@ from api.routes.what_if import WhatIfAsked, changes_of, planned_anew
 from api.security import Reads
 from api.services import AppServices, AskedMixture, Services
 from api.what_if_answer import WhatIfAnswer
+from api.what_if_heading import changed_name
 from mixture.errors import MixtureError
 
 router = APIRouter(tags=["pages"], include_in_schema=False, dependencies=[Reads])
@@ -71,7 +74,8 @@ async def changed_spec(asked: AskedMixture, services: AppServices, request: Requ
     by = asked_column(mixture.catalog, mixture.domain_column, request.query_params.get("by"), overview)
     answer = await _answer(services, asked, request, by)
     text = mixture.spec_text if answer is None else answer.spec
-    headers = {"Content-Disposition": 'attachment; filename="mixture.yaml"', "Cache-Control": "no-cache"}
+    named = quote(f"{changed_name(mixture.name)}.yaml", safe="")  # not as the file of the mixture itself is called
+    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{named}", "Cache-Control": "no-cache"}
     return Response(text.encode(), media_type=SPEC_MEDIA_TYPE, headers=headers)
 
 

@@ -56,8 +56,11 @@ def test_the_changed_spec_is_saved_as_a_file(page, service):
     page.goto(f"{service}{PAGE}?budget=1000+steps")
     with page.expect_download() as saving:
         page.get_by_role("button", name="Save as YAML").click()
-    assert saving.value.suggested_filename == "mixture.yaml"
+    assert saving.value.suggested_filename == "demo-what-if.yaml"
     text = saving.value.path().read_text()
+    assert text.startswith("# What if: budget 1000 steps.\n# Made of demo@sha256:")
+    assert "\nmixture: demo-what-if\n" in text
+    expect(page.locator("#result")).to_contain_text("save it beside them, in the folder of that mixture")
     assert "\nbudget: 1000 steps\n" in text
     assert page.locator("#result .yaml code").text_content() == text
 
