@@ -13,7 +13,7 @@ from api.composition import group
 from api.library import LoadedMixture
 from api.pages.mixture_columns import first_column, group_columns
 from api.pages.mixture_rows import Reach, cell_text, reach_of, titles_of
-from api.pages.run_losses import LossLine, loss_lines
+from api.pages.run_losses import LossLine, loss_lines, mean_loss
 from api.planned import PlannedDomains
 from api.repository import ProgressEntry, RunRecord
 from api.run_figures import read_by, standing
@@ -23,6 +23,8 @@ from mixture.catalog import Overview
 SHOWN_LINES = 12
 """Of the log, the last."""
 NEAREST_CAPS = 8
+MOST_GROUPS, MOST_LOSSES = 100, 60
+"""Of a page: those of which most is planned; more are in its data."""
 
 
 class _Frozen(BaseModel):
@@ -67,11 +69,12 @@ class PhaseSpan(_Frozen):
 
 
 class LogLine(_Frozen):
-    """A report: steps that were done, and how many domains had a loss in it."""
+    """A report: steps that were done, how many domains had a loss in it, and the plain mean of these losses."""
 
     seq: int
     step: int
     losses: int
+    mean_loss: float | None
     at: datetime
     by: str
 
@@ -83,6 +86,7 @@ class RunView(_Frozen):
     seq:    the number of the last report, 0 before the first; step: steps that are done, by it
     by:     the column whose values are the groups
     capped: domains that have a cap, those that come nearest to it first
+    losses: by domain, those of which most is planned first
     log:    the last reports, the newest first
     """
 
@@ -104,6 +108,16 @@ class RunView(_Frozen):
     capped: tuple[ConsumedLine, ...]
     losses: tuple[LossLine, ...]
     log: tuple[LogLine, ...]
+
+    @property
+    def listed(self) -> tuple[ConsumedLine, ...]:
+        """The groups that the page lists."""
+        return self.groups[:MOST_GROUPS]
+
+    @property
+    def drawn(self) -> tuple[LossLine, ...]:
+        """The losses that the page has a chart of, in order of domains."""
+        return tuple(sorted(self.losses[:MOST_LOSSES], key=lambda one: one.domain))
 
     def table(self) -> pa.Table:
         """One row a group: what was read of it, against the plan."""
@@ -145,13 +159,29 @@ def run_view(
         seq=0 if run.last is None else run.last.seq,
         step=step,
         reported=None if run.last is None else run.last.at,
-        losses=loss_lines(entries),
+        losses=_losses(entries, mixture),
         log=tuple(
-            LogLine(seq=one.seq, step=one.step, losses=len(one.loss or ()), at=one.at, by=one.by)
+            LogLine(
+                seq=one.seq,
+                step=one.step,
+                losses=sum(loss is not None for loss in (one.loss or {}).values()),
+                mean_loss=mean_loss(one.loss),
+                at=one.at,
+                by=one.by,
+            )
             for one in list(entries)[: -SHOWN_LINES - 1 : -1]
         ),
         **made,
     )
+
+
+def _losses(entries: Sequence[ProgressEntry], mixture: LoadedMixture | None) -> tuple[LossLine, ...]:
+    lines = loss_lines(entries)
+    if mixture is None:
+        return lines
+    schedule = mixture.lock.schedule()
+    planned = dict(zip(schedule.names, schedule.tokens(schedule.steps).tolist(), strict=True))
+    return tuple(sorted(lines, key=lambda one: -planned.get(one.domain, 0)))
 
 
 def _consumed(mixture: LoadedMixture, step: int, by: str | None, overview: Overview | None) -> dict[str, Any]:

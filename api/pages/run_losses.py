@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pydantic import BaseModel, ConfigDict
 
@@ -43,6 +44,12 @@ class LossLine(BaseModel):
             y = MARGIN + (tall * (high - loss) / (high - low) if high > low else tall / 2)
             made.append(f"{x:.1f},{y:.1f}")
         return " ".join(made)
+
+
+def mean_loss(losses: Mapping[str, float | None] | None) -> float | None:
+    """The plain mean of the losses in a report; None: it has none."""
+    given = [loss for loss in (losses or {}).values() if loss is not None]
+    return math.fsum(given) / len(given) if given else None
 
 
 def loss_lines(entries: Sequence[ProgressEntry]) -> tuple[LossLine, ...]:

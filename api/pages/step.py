@@ -21,6 +21,8 @@ from mixture.stream import rank_slots
 SHOWN_SLOTS = 50
 FIRST_DOMAINS, ALL_AT_ONCE = 50, 60
 """Domains that are listed whole; of more, the first ones are, unless all are asked for."""
+MOST_DOMAINS, MOST_GROUPS = 1000, 100
+"""Of a page, whatever is asked for: more are in its data."""
 MOST_RANKS = 64
 """Ranks whose slots are linked to; of more, they stand in the table."""
 MOST_READ = "-sequences"
@@ -62,7 +64,9 @@ class RankLine(_Frozen):
 class StepView(_Frozen):
     """A step.
 
-    domains:   those that are weighted or read here, in the order `sort`; shown: how many the page lists
+    groups:    those that are weighted or read here, the largest weight first
+    domains:   those that are weighted or read here, in the order `sort`
+    shown:     how many of the domains that are read the page lists
     slots:     the sequences that are shown, from slot `first_slot`; store: whether their documents could be looked up
     is_even:   whether `world_size` ranks, where one is given, read equally many sequences
     """
@@ -106,6 +110,31 @@ class StepView(_Frozen):
         for name, kind in _TABLE.items():
             made[name] = pa.array([getattr(one, name) for one in self.domains], kind)
         return pa.table(made)
+
+    @property
+    def read(self) -> tuple[ReadLine, ...]:
+        """The domains that the step reads."""
+        return tuple(one for one in self.domains if one.sequences)
+
+    @property
+    def listed(self) -> tuple[ReadLine, ...]:
+        """The domains that the page lists."""
+        return self.read[: self.shown]
+
+    @property
+    def at_most(self) -> int:
+        """How many domains the page lists where all are asked for."""
+        return min(len(self.read), MOST_DOMAINS)
+
+    @property
+    def read_groups(self) -> tuple[ReadLine, ...]:
+        """The groups that the step reads."""
+        return tuple(one for one in self.groups if one.sequences)
+
+    @property
+    def listed_groups(self) -> tuple[ReadLine, ...]:
+        """The groups that the page lists."""
+        return self.read_groups[:MOST_GROUPS]
 
     def is_sorted(self, column: str) -> str | None:
         """`ascending` or `descending` where domains are in order of this column."""
@@ -198,7 +227,7 @@ def step_view(
         columns=columns,
         domain_column=own,
         sort=order,
-        shown=len(domains) if whole or len(domains) <= ALL_AT_ONCE else FIRST_DOMAINS,
+        shown=_shown(sum(one.sequences > 0 for one in domains), whole=whole),
         groups=tuple(
             one.model_copy(update={"title": titles.get(one.key or "", "")})
             for one in sorted(groups, key=lambda one: (-one.weight, one.key or ""))
@@ -228,6 +257,11 @@ def _lines(mixture: LoadedMixture, step: int, column: str) -> list[ReadLine]:
         )
         for row, weight in zip(read, weights, strict=True)
     ]
+
+
+def _shown(there: int, *, whole: bool) -> int:
+    """How many of so many domains a page lists."""
+    return min(there, MOST_DOMAINS) if whole or there <= ALL_AT_ONCE else FIRST_DOMAINS
 
 
 def _sort_key(value: object, column: str) -> Any:  # noqa: ANN401 whatever compares

@@ -26,6 +26,7 @@ Text = Annotated[str | None, Query(max_length=1000)]
 
 
 @router.get("/mixtures/{ref}/steps")
+@router.get("/mixtures/{ref}/steps/")
 def find(
     asked: AskedMixture, request: Request, step: Number = None, position: Number = None, world_size: WorldSize = None
 ) -> Response:

@@ -14,6 +14,8 @@ from service_processes import PROGRAM, Copy, start_copy
 from mixture.client import register_run, report_progress
 from mixture.plan import read_lock
 
+PAPER = 680
+"""Pixels between the margins of A4 on edge."""
 LOCK = read_lock(MIXTURES / "demo" / "mixture.lock.json")
 
 
@@ -84,6 +86,30 @@ def test_what_was_read_is_shown_by_any_column_and_said_to_follow_from_the_step(p
     expect(rows).to_have_count(1 + int((drawn > 0).sum()))
     expect(page.get_by_text("it follows from the step")).to_be_visible()
     look("run-dark")
+
+
+def test_one_report_is_no_change_and_the_steps_that_are_done_lead_to_the_last_of_them(page, running, look):
+    running.report(100, books=2.75, **{"web-high": 2.25})
+    page.goto(running.address)
+    losses = page.locator("#losses")
+    expect(losses).to_contain_text("2.75")
+    expect(losses).to_contain_text("at step 100")
+    expect(losses.get_by_role("img")).to_have_count(0)
+    expect(losses).not_to_contain_text("+0")
+    expect(page.get_by_role("region", name="Last reports").get_by_role("cell", name="2.5", exact=True)).to_be_visible()
+    look("run-one-report")
+    page.locator("#progress").get_by_role("link", name="100", exact=True).click()
+    assert page.url.endswith("/steps/99")
+
+
+def test_a_printed_run_fits_the_paper(page, running, look):
+    running.report(9_000, **{"web-high": 2.5, "books": 3.0})
+    running.report(15_300, **{"web-high": 2.25, "books": 2.75})
+    page.set_viewport_size({"width": PAPER, "height": 1000})
+    page.emulate_media(media="print")
+    page.goto(f"{running.address}?by=domain")
+    assert page.evaluate("document.documentElement.scrollWidth") <= PAPER
+    look("run-print")
 
 
 def test_a_service_that_is_away_is_said_and_its_reports_are_shown_when_it_is_back(browser, running):

@@ -1,5 +1,6 @@
 """What a run's page shows, made of what the repository gives and of a loaded mixture."""
 
+import re
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -7,6 +8,8 @@ import pytest
 from api_helpers import MIXTURES
 
 from api.builtin import BuiltinMixtures
+from api.pages.links import ServedLinks
+from api.pages.render import render
 from api.pages.run import run_view
 from api.pages.run_losses import loss_lines
 from api.repository import ProgressEntry, RunRecord
@@ -63,6 +66,38 @@ def test_without_its_mixture_a_run_still_has_its_log(run):
     assert [one.seq for one in view.log] == [3, 2, 1]
     assert view.losses[0].losses == (2.0, 1.5)
     assert view.table().num_rows == 0
+
+
+def test_a_report_has_the_mean_of_the_losses_that_are_numbers(demo, run):
+    view = run_view(run, demo, [report(1, 5, web=2.0, code=1.5, books=None), report(2, 6, web=None), report(3, 7)])
+    assert [(one.losses, one.mean_loss) for one in view.log] == [(0, None), (0, None), (2, 1.75)]
+
+
+def test_of_very_many_losses_those_of_which_most_is_planned_have_a_chart(demo, run):
+    losses = {f"other{i}": 2.0 for i in range(100)} | dict.fromkeys(demo.lock.schedule().names, 1.0)
+    view = run_view(run, demo, [report(1, 5, **losses)])
+    assert len(view.losses) == len(losses)
+    assert len(view.drawn) == 60
+    drawn = [one.domain for one in view.drawn]
+    planned = demo.lock.schedule().tokens(demo.lock.data.steps)
+    assert set(drawn) >= {name for name, tokens in zip(demo.lock.schedule().names, planned, strict=True) if tokens}
+    assert drawn == sorted(drawn)
+
+
+def test_of_very_many_groups_the_page_lists_those_of_which_most_is_planned(demo, run):
+    view = run_view(run, demo)
+    line = view.groups[0]
+    many = view.model_copy(update={"groups": tuple(line.model_copy(update={"key": f"k{i}"}) for i in range(1000))})
+    page = render("run.html", ServedLinks("http://a.example", "", "/runs/0"), many)
+    assert 100 <= page.count("<tr>") < 150
+    assert "The 100 of 1,000 of which most is planned" in page
+    assert many.table().num_rows == 1000
+
+
+def test_heads_of_columns_are_different_words(demo, run):
+    page = render("run.html", ServedLinks("http://a.example", "", "/runs/0"), run_view(run, demo))
+    heads = re.findall(r'<th scope="col"[^>]*>([^<]*)</th>', page[: page.index("</thead>")])
+    assert len(heads) == len(set(heads)) == 9
 
 
 def test_losses_that_a_return_to_an_earlier_step_took_back_are_left_out():

@@ -24,6 +24,10 @@ phases:
 """
 
 
+PAPER = 680
+"""Pixels between the margins of A4 on edge."""
+
+
 @pytest.fixture(scope="module")
 def told(tmp_path_factory):
     """The address of a service whose mixture has a store, and the store."""
@@ -69,6 +73,29 @@ def test_one_goes_from_step_to_step_and_to_a_position(page, service):
     page.get_by_role("button", name="Go").last.click()
     assert page.url == f"{service}/mixtures/demo/steps/19072?slot=254#sequences"
     expect(page.get_by_role("heading", name="Sequences: slots 254 to 255 of 256")).to_be_in_viewport()
+
+
+@pytest.mark.parametrize("address", ["steps", "steps/"])
+def test_steps_without_a_number_lead_to_the_first(page, service, address):
+    page.goto(f"{service}/mixtures/demo/{address}")
+    assert page.url == f"{service}/mixtures/demo/steps/0"
+
+
+def test_a_sequence_leads_to_its_domain_in_the_catalog(page, service):
+    page.goto(f"{service}/mixtures/demo/steps/3")
+    link = page.get_by_role("region", name="Sequences").locator("tbody a").first
+    name = link.text_content()
+    link.click()
+    expect(page.get_by_role("heading", name=name)).to_be_visible()
+
+
+@pytest.mark.parametrize("path", ["demo/steps/15259?world_size=8", "marin-535b-a23b/steps/200000"])
+def test_a_printed_step_fits_the_paper(page, service, look, path):
+    page.set_viewport_size({"width": PAPER, "height": 1000})
+    page.emulate_media(media="print")
+    page.goto(f"{service}/mixtures/{path}")
+    assert page.evaluate("document.documentElement.scrollWidth") <= PAPER
+    look(f"step-print-{path.partition('/')[0]}")
 
 
 def test_ranks_are_shown_where_their_number_is_given(page, service, look):

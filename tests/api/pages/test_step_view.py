@@ -3,9 +3,12 @@
 import pyarrow as pa
 import pytest
 from api_helpers import MIXTURES
+from mixture_folder import write_mixture
 
 from api.builtin import BuiltinMixtures
 from api.overviews import overview_of
+from api.pages.links import ServedLinks
+from api.pages.render import render
 from api.pages.step import step_view
 from api.pages.step_sequences import Attribute, StoreState
 from api.problems import Problem
@@ -49,6 +52,39 @@ def test_domains_come_in_the_order_that_is_asked_for_and_an_unknown_one_counts_a
     most = step_view(mixtures["demo"], 7, sort="-no such column")
     assert most.sort == "-sequences"
     assert [one.sequences for one in most.domains] == sorted((one.sequences for one in most.domains), reverse=True)
+
+
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory):
+    """A mixture of 3,000 domains, two of each kind; a step has sequences of 1,090 of them."""
+    folder = tmp_path_factory.mktemp("wide") / "m"
+    rows = "".join(f"d{i:04d},k{i // 2:04d},9000\n" for i in range(3000))
+    write_mixture(
+        folder,
+        "mixture: wide\ncatalog: cells.csv\nsequence_length: 10\nbatch: 1200 sequences\nbudget: 10 steps\n"
+        "phases:\n  - {phase: only, weights: uniform}\n",
+        cells=f"domain,kind,tokens\n{rows}",
+    )
+    (mixture,) = BuiltinMixtures([folder], [], Stores([])).all().values()
+    return mixture
+
+
+@pytest.mark.parametrize(("whole", "shown"), [(False, 50), (True, 1000)])
+def test_the_page_of_very_many_domains_is_bounded_and_its_data_are_whole(wide, whole, shown):
+    view = step_view(wide, 0, by="kind", whole=whole)
+    assert (len(view.listed), len(view.listed_groups)) == (shown, 100)
+    assert len(view.read) == 1090
+    assert (view.table().num_rows, len(view.groups)) == (3000, 1500)
+    page = render("step.html", ServedLinks("http://a.example", "", "/mixtures/wide/steps/0"), view)
+    assert page.count("<tr>") < shown + 200
+    assert f"The first {shown:,} of 1,090" in page
+    assert "1,910 domains that have a weight read nothing in this step." in page
+
+
+def test_domains_that_read_nothing_are_counted_and_not_listed(wide):
+    view = step_view(wide, 0, sort="key", whole=True)
+    assert all(one.sequences for one in view.listed)
+    assert any(not one.sequences for one in view.domains)
 
 
 @pytest.mark.parametrize("world_size", [8, 7])
