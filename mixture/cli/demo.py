@@ -148,6 +148,7 @@ def _store(out: Path, processes: int | None) -> Store:
     sources.write_text(SIGNATURE + "\n", encoding="utf-8")
     _heading("1. Text that is on this machine: the Python library, installed packages, headers, manuals")
     names = sorted(gather(out / "text"))
+    print("\n  Of these, what is no text or is there twice is left out in what follows, which says how many.")
     lines = [f"  {name}: {{files: [text/{name}.jsonl], text: text, id: id, attributes: [path]}}" for name in names]
     sources.write_text("\n".join([SIGNATURE, "domains:", *lines, ""]), encoding="utf-8")
     _heading(f"2. {CLUSTERS} clusters by {LEVELS} levels of quality, in {out / 'clusters'}: each of them is a domain")

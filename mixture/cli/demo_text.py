@@ -128,7 +128,7 @@ def _write(path: Path, documents: Documents) -> tuple[int, int]:
         for name, text in documents:
             shown = name.encode("utf-8", errors="replace").decode()
             file.write(json.dumps({"id": shown, "path": shown, "text": text}) + "\n")
-            count, size = count + 1, size + len(text)
+            count, size = count + 1, size + len(text.encode("utf-8", errors="surrogatepass"))
             if size >= MOST_BYTES:
                 break
     if not count:

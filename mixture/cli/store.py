@@ -80,7 +80,7 @@ def ingest_progress() -> Iterator[Callable[[IngestProgress], None]]:
 def show_report(report: IngestReport) -> None:
     """Print what an ingest kept and left out."""
     shown = table(
-        plain(f"{report.path}: {report.documents:,} documents, {report.tokens:,} tokens"),
+        plain(f"{report.path}: {report.documents:,} documents, {report.tokens:,} tokens, one of each document its end"),
         "<domain", "files", "source bytes", "documents", "tokens", "<left out",
     )  # fmt: skip
     for domain in report.domains:

@@ -19,9 +19,13 @@ def test_documents_are_named_by_their_paths_below_the_folder_that_all_machines_h
 
 def test_no_document_of_the_demo_has_a_path_of_this_machine_as_its_id(tmp_path: Path, capsys):
     kinds = gather(tmp_path)
-    assert capsys.readouterr().out.count("documents") >= len(kinds) > 3
+    printed = {line.split()[0]: line.split() for line in capsys.readouterr().out.splitlines()}
+    assert printed.keys() >= kinds.keys()
+    assert len(kinds) > 3
     for name in kinds:
         rows = [json.loads(line) for line in (tmp_path / f"{name}.jsonl").read_text(encoding="ascii").splitlines()]
+        size = sum(len(row["text"].encode("utf-8", "surrogatepass")) for row in rows)
+        assert printed[name][2:] == [f"{len(rows):,}", "documents", f"{size:,}", "bytes"]
         ids = [row["id"] for row in rows]
         assert not any(identity.startswith("/") for identity in ids)
         assert len(set(ids)) == len(ids), name
