@@ -9,9 +9,9 @@ PAGE = "/mixtures/demo/what-if"
 def test_what_is_typed_is_planned_at_once_and_the_address_keeps_it(page, service, look):
     page.goto(f"{service}/mixtures/demo")
     page.get_by_role("link", name="what if").click()
-    expect(page.locator("#result")).to_contain_text("Nothing is changed yet.")
+    expect(page.locator("#outcome")).to_contain_text("Nothing is changed yet.")
     page.get_by_label("reference in pretraining").fill("90%")
-    expect(page.locator("#result .lead")).to_contain_text("It could not be locked as it is.")
+    expect(page.locator("#outcome .lead")).to_contain_text("It could not be locked as it is.")
     expect(page.locator("#result")).to_contain_text("math would be read")
     expect(page.locator("#result .said")).to_contain_text("weighed domains were 85.6727% together and are 10%")
     expect(page.locator("#result .findings-changed")).to_contain_text("over-epochs")
@@ -19,7 +19,7 @@ def test_what_is_typed_is_planned_at_once_and_the_address_keeps_it(page, service
     look("mixture-what-if")
     page.reload()
     expect(page.get_by_label("reference in pretraining")).to_have_value("90%")
-    expect(page.locator("#result .lead")).to_contain_text("It could not be locked as it is.")
+    expect(page.locator("#outcome .lead")).to_contain_text("It could not be locked as it is.")
 
 
 def test_what_is_put_in_place_can_be_sorted_and_copied_and_its_data_are_those_that_it_shows(page, service):
@@ -42,6 +42,20 @@ def test_what_is_put_in_place_can_be_sorted_and_copied_and_its_data_are_those_th
     expect(link).to_have_attribute("href", f"{PAGE}.csv?by=kind&budget=900+steps")
     page.locator("#data .copy", has_text="curl").get_by_role("button").click()
     assert "budget=900+steps" in page.evaluate("navigator.clipboard.readText()")
+
+
+@pytest.mark.parametrize("share", ["20%", "700%"])
+def test_what_comes_of_it_or_what_is_wrong_stands_under_the_button_and_before_the_shares(page, service, share):
+    page.goto(f"{service}/mixtures/marin-535b-a23b/what-if?by=cluster")
+    page.get_by_label("c14 in main").fill(share)
+    page.get_by_role("button", name="Plan").click()
+    outcome = page.locator("#outcome p")
+    expect(outcome).to_contain_text("tokens in 390,251 steps" if share == "20%" else "sum to 700%")
+    button, said, shares = (
+        one.bounding_box() for one in (page.get_by_role("button", name="Plan"), outcome, page.locator("details.shares"))
+    )
+    assert button["y"] < said["y"] < button["y"] + 150
+    assert said["y"] + said["height"] <= shares["y"]
 
 
 def test_the_lead_alone_is_spoken_when_the_result_changes(page, service):
