@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,7 +15,9 @@ from api.library import LoadedMixture
 from api.pathless import told_without
 from api.problems import Problem
 from api.repository import Bundle
+from api.what_if_faults import Faults
 from api.what_if_heading import changed_name, heading
+from api.what_if_shares import Asked, share_of
 from mixture.catalog import Catalog
 from mixture.catalog.cells import cell_text
 from mixture.catalog.table import Cell
@@ -48,8 +50,8 @@ MOST_SPEC = 256 * 2**10
 class PhaseChange:
     """What is changed in a phase: shares of single domains, shares of groups by their value, where the phase ends."""
 
-    shares: tuple[tuple[str, Fraction], ...] = ()
-    groups: tuple[tuple[str, Fraction], ...] = ()
+    shares: tuple[tuple[str, Asked], ...] = ()
+    groups: tuple[tuple[str, Asked], ...] = ()
     extent: tuple[Form, str] | None = None
 
 
@@ -78,32 +80,36 @@ def what_if(mixture: LoadedMixture, bundle: Bundle, changes: Changes) -> WhatIf:
     themselves and share the rest. bundle: that of the mixture.
 
     Raises Problem 422: `unknown-phase`, `unknown-domain`, `unknown-group`, `unknown-column`, `shares-overlap`,
-    `weights-sum`, `group-empty`, `too-many-weights`; what `parse_spec` and `make_plan` do.
+    `weights-sum`, `share-below-zero`, `group-empty`, `too-many-weights`; what `parse_spec` and `make_plan` do.
     """
     _check_size(mixture)
     spec = parse_spec(mixture.spec_text.encode(), path=Path(SPEC_FILE))
     names = [phase.phase for phase in spec.phases]
     edits: dict[int, PhaseEdit] = {}
     said: list[str] = []
-    for name, change in changes.phases:
-        if name not in names:
-            raise _wrong(
-                f"there is no phase {name!r}",
-                "unknown-phase",
-                nearest(name, names) or f"its phases: {', '.join(names)}",
-            )
+    faults = Faults()
+    in_time = sorted(changes.phases, key=lambda one: names.index(one[0]) if one[0] in names else -1)
+    for name, change in in_time:
+        with faults.at("phases", name):
+            if name not in names:
+                hint = nearest(name, names) or f"its phases: {', '.join(names)}"
+                raise _wrong(f"there is no phase {name!r}", "unknown-phase", hint)
+        if name not in names or change == PhaseChange():
+            continue
         i = names.index(name)
         weights = None
         if change.shares or change.groups:
-            shares = _Shares(mixture, i, changes.by)
-            weights = shares.changed(change)
+            shares = _Shares(mixture, i, changes.by, faults)
+            with faults.at("phases", name):
+                weights = shares.changed(change)
             said += shares.said
             said += (f"phase {later.phase!r} replays {name!r}, and changes with it" for later in _replays(spec, name))
         edits[i] = PhaseEdit(change.extent, weights)
+    faults.refuse()
     text = mixture.spec_text
     if edits or changes.budget is not None:
         text = edit_spec(text, edits, budget=changes.budget, name=changed_name(mixture.name))
-        text = heading(mixture, changes, sorted(bundle.tables)) + text
+        text = heading(mixture, replace(changes, phases=tuple(in_time)), sorted(bundle.tables)) + text
     with TemporaryDirectory(prefix="mixture-") as made, told_without(Path(made)):
         folder = Path(made)
         lay_out(folder, bundle.tables)
@@ -151,6 +157,7 @@ class _Shares:
     mixture: LoadedMixture
     phase: int
     by: str | None
+    faults: Faults
     said: list[str] = field(default_factory=list)
 
     def changed(self, change: PhaseChange) -> dict[str, Fraction]:
@@ -159,16 +166,23 @@ class _Shares:
         name = plan["phases"][self.phase]["phase"]
         present = _present(self.mixture, self.phase)
         asked: dict[str, Fraction] = {}
+        found = self.faults.count
         for domain, share in change.shares:
-            if domain not in present:
-                raise _wrong(f"unknown domain {domain!r}", "unknown-domain", nearest(domain, present))
-            self._take(asked, {domain: share})
+            with self.faults.at("phases", name, "shares", domain):
+                if domain not in present:
+                    raise _wrong(f"unknown domain {domain!r}", "unknown-domain", nearest(domain, present))
+                self._take(asked, {domain: share_of(domain, share, present[domain])})
         members = self._members(present) if change.groups else {}
         for value, share in change.groups:
-            if value not in members:
-                hint = nearest(value, members) or f"its values: {', '.join(list(members)[:10])}"
-                raise _wrong(f"no domain has {value!r} in the column {self.by!r}", "unknown-group", hint)
-            self._take(asked, self._divided(value, share, members[value], present, name))
+            with self.faults.at("phases", name, "groups", value):
+                if value not in members:
+                    hint = nearest(value, members) or f"its values: {', '.join(list(members)[:10])}"
+                    raise _wrong(f"no domain has {value!r} in the column {self.by!r}", "unknown-group", hint)
+                held = members[value]
+                whole = share_of(value, share, sum((present[one] for one in held), Fraction(0)))
+                self._take(asked, self._divided(value, whole, held, present, name))
+        if self.faults.count > found:
+            return {}
         made = {**self._rest(asked, present, name), **asked}
         whole = sum(made.values())  # 1 within the tolerance: divided by it, they are what a spec's reader makes of them
         weighed = {

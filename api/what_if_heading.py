@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from api.library import LoadedMixture
+from api.what_if_shares import Asked, share_text
 from mixture.names import DIGEST_MARK, LONGEST_NAME
-from mixture.plan import decimal
 from mixture.units import quote
 
 if TYPE_CHECKING:
@@ -47,9 +46,9 @@ def _changed(changes: Changes) -> Iterator[str]:
                 yield f"in phase {quote(name)} {', '.join(_named(shares))}"
 
 
-def _named(shares: Sequence[tuple[str, Fraction]]) -> Iterable[str]:
+def _named(shares: Sequence[tuple[str, Asked]]) -> Iterable[str]:
     # In quotes, control characters and ends of lines are escaped: a value of a table can not end the comment.
-    named = [f"{quote(name)} {decimal(share * 100, digits=6)}%" for name, share in shares[:MOST_NAMED]]
+    named = [f"{quote(name)} {share_text(share)}" for name, share in shares[:MOST_NAMED]]
     return named if len(shares) <= MOST_NAMED else [*named, f"and {len(shares) - MOST_NAMED} more"]
 
 

@@ -14,6 +14,7 @@ from api.pages.catalog_facts import pinned
 from api.pages.mixture import rows_shown
 from api.pages.mixture_columns import group_columns
 from api.pages.mixture_rows import domain_rows, group_rows, titles_of
+from api.problems import Problem, pointer_token
 from api.what_if_answer import WhatIfAnswer, WhatIfDomain
 from mixture.catalog import Overview
 
@@ -23,11 +24,12 @@ class _Frozen(BaseModel):
 
 
 class Field(_Frozen):
-    """An input: its name in the query, what was typed, and what holds without."""
+    """An input: its name in the query, what was typed, what holds without, and what is wrong with it."""
 
     name: str
     typed: str
     now: str | float
+    fault: str | None = None
 
 
 class FormRow(_Frozen):
@@ -61,7 +63,7 @@ class WhatIfView(_Frozen):
 
     asked:   how the page was asked for, by name or by digest, which its links keep; ref: by digest
     by:      the column that rows of the form are of; the domains' own: each row is a domain
-    answer:  None where nothing is asked, or it was refused: `refused` says why, `hint` what would be right
+    answer:  None where nothing is asked, or it was refused: `faults` say why, with what would be right
     new, gone: messages of findings that the changes bring, and of those that they take away
     """
 
@@ -77,8 +79,7 @@ class WhatIfView(_Frozen):
     ends: tuple[Field, ...]
     rows: tuple[FormRow, ...]
     rows_in_all: int
-    refused: str | None = None
-    hint: str | None = None
+    faults: tuple[str, ...] = ()
     answer: WhatIfAnswer | None = None
     tokens_before: int
     steps_before: int
@@ -136,13 +137,13 @@ def what_if_view(
     asked: str | None = None,
     overview: Overview | None = None,
     answer: WhatIfAnswer | None = None,
-    refused: str | None = None,
-    hint: str | None = None,
+    refused: Problem | None = None,
     whole: bool | None = None,
 ) -> WhatIfView:
     """The view of a mixture with changes.
 
-    by: the column that rows of the form are of; whole: whether to list all rows and domains
+    by: the column that rows of the form are of; whole: whether to list all rows and domains; refused: why there is
+    no answer
     """
     plan: Any = mixture.plan_json
     phases = [phase["phase"] for phase in plan["phases"]]
@@ -156,6 +157,8 @@ def what_if_view(
     lines.sort(key=lambda line: (-line[2], line[0]))
     typed = {key for key, value in query.items() if value.strip()}
     named = {key for key, *_ in lines if any(f"share:{phase}:{key}" in typed for phase in phases)}
+    kind = "shares" if is_domains else "groups"
+    faults = {str(one.get("pointer")): str(one["detail"]) for one in ([] if refused is None else refused.errors)}
     first = {key for key, *_ in lines[: rows_shown(len(lines), whole=whole)]}
     view = WhatIfView(
         name=mixture.name,
@@ -175,15 +178,15 @@ def what_if_view(
                 key=key,
                 title=titles.get(key, ""),
                 fields=tuple(
-                    _field(f"share:{phase}:{key}", query, weight) for phase, weight in zip(phases, weights, strict=True)
+                    _field(f"share:{phase}:{key}", query, weight, faults.get(_pointer(phase, kind, key)))
+                    for phase, weight in zip(phases, weights, strict=True)
                 ),
             )
             for key, weights, _ in lines
             if key in first or key in named
         ),
         rows_in_all=len(lines),
-        refused=refused,
-        hint=hint,
+        faults=() if refused is None else _faults(refused),
         tokens_before=plan["tokens"],
         steps_before=plan["steps"],
     )
@@ -212,8 +215,18 @@ def what_if_view(
     )
 
 
-def _field(name: str, query: Mapping[str, str], now: str | float) -> Field:
-    return Field(name=name, typed=query.get(name, "").strip(), now=now)
+def _field(name: str, query: Mapping[str, str], now: str | float, fault: str | None = None) -> Field:
+    return Field(name=name, typed=query.get(name, "").strip(), now=now, fault=fault)
+
+
+def _pointer(phase: str, kind: str, key: str) -> str:
+    return "".join(f"/{pointer_token(part)}" for part in ("phases", phase, kind, key))
+
+
+def _faults(refused: Problem) -> tuple[str, ...]:
+    """Each fault in a line, with what would be right; of one without single faults, itself."""
+    errors: Sequence[Mapping[str, object]] = refused.errors or [{"detail": refused.detail, "hint": refused.hint}]
+    return tuple(" — ".join(str(one[part]) for part in ("detail", "hint") if one.get(part)) for one in errors)
 
 
 def _moved(row: Change) -> tuple[float, str]:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from fractions import Fraction
+from math import inf
 from typing import Annotated, Any, Self
 
 from fastapi import APIRouter, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.routing import APIRoute
-from pydantic import Field, StrictFloat, StrictInt, model_validator
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic_core import PydanticCustomError
 from starlette.responses import Response
 from starlette.types import Message
 
 from api import problems
-from api.bodies import RequestBody, VisibleText
+from api.bodies import RequestBody, StrictRequest, VisibleText
 from api.formats import JsonOnly
 from api.library import LoadedMixture
 from api.problems import Problem
@@ -22,20 +23,35 @@ from api.security import Reads
 from api.services import AppServices, AskedMixture, Services
 from api.what_if import Changes, PhaseChange, what_if
 from api.what_if_answer import WhatIfAnswer, what_if_answer
-from mixture.errors import UnitError
+from api.what_if_faults import Faults
+from api.what_if_shares import Asked, read_share
 from mixture.spec import Form
-from mixture.units import Unit, parse_quantity
 
 MOST_BODY = 2**20
 """Bytes of a body: anybody may send one."""
 MOST_SHARES = 10_000
+LONGEST_QUANTITY = 80
 
-Share = (
-    Annotated[VisibleText, Field(max_length=80)]
-    | Annotated[StrictFloat, Field(ge=0)]
-    | Annotated[StrictInt, Field(ge=0, le=1)]
-)
-Quantity = Annotated[VisibleText, Field(max_length=80)]
+
+def _share_text(value: object) -> str:
+    """A share as text: a number of JSON is its shortest decimal. One validator, so that a fault is said once."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise PydanticCustomError("share_type", "a share is a number or a text, as in 0.1, 10% or +10 points")
+    if not isinstance(value, str) and not 0 <= value < inf:
+        raise PydanticCustomError("share_range", "a share is at least 0; points to take off are a text, as in '-5'")
+    if len(str(value)) > LONGEST_QUANTITY:
+        raise PydanticCustomError("string_too_long", f"a share has at most {LONGEST_QUANTITY} characters")
+    return str(value)
+
+
+Share = Annotated[
+    VisibleText,
+    BeforeValidator(_share_text),
+    WithJsonSchema(
+        {"anyOf": [{"type": "string", "maxLength": LONGEST_QUANTITY}, {"type": "number", "minimum": 0, "maximum": 1}]}
+    ),
+]
+Quantity = Annotated[VisibleText, Field(max_length=LONGEST_QUANTITY)]
 
 
 class SmallBody(APIRoute):
@@ -58,7 +74,7 @@ class SmallBody(APIRoute):
                     )
                 return message
 
-            return await handle(Request(request.scope, receive))
+            return await handle(StrictRequest(request.scope, receive))
 
         return bounded
 
@@ -73,7 +89,8 @@ class ChangedPhase(RequestBody):
         default_factory=dict,
         max_length=MOST_SHARES,
         examples=[{"books": "10%"}],
-        description="Token shares of the phase, by domain, as a spec has them: 10%, 0.1.",
+        description="Token shares of the phase, by domain, as a spec has them: 10%, 0.1; "
+        'or points that are added to the present one: "+10".',
     )
     groups: dict[str, Share] = Field(
         default_factory=dict,
@@ -137,27 +154,18 @@ async def planned_anew(services: Services, mixture: LoadedMixture, changes: Chan
 
 
 def changes_of(asked: WhatIfAsked) -> Changes:
-    """The changes that a body asks for, without those that change nothing. Raises Problem 422 for what is no share."""
-    phases = ((name, _phase(one)) for name, one in sorted(asked.phases.items()))
-    return Changes(
-        phases=tuple((name, change) for name, change in phases if change != PhaseChange()),
-        budget=asked.budget or None,
-        by=asked.by,
-    )
+    """The changes that a body asks for. Raises Problem 422 with all that are no shares, each with where it stands."""
+    faults = Faults()
+    phases = tuple((name, _phase(name, one, faults)) for name, one in sorted(asked.phases.items()))
+    faults.refuse()
+    return Changes(phases=phases, budget=asked.budget or None, by=asked.by)
 
 
-def _phase(one: ChangedPhase) -> PhaseChange:
+def _phase(name: str, one: ChangedPhase, faults: Faults) -> PhaseChange:
     extents = [(form, value) for form in Form if (value := getattr(one, form.value))]
-    return PhaseChange(_shares(one.shares), _shares(one.groups), extents[0] if extents else None)
-
-
-def _shares(asked: dict[str, Share]) -> tuple[tuple[str, Fraction], ...]:
-    """Exact shares: a number of JSON is its shortest decimal."""
-    return tuple((name, _share(name, str(share))) for name, share in sorted(asked.items()))
-
-
-def _share(name: str, text: str) -> Fraction:
-    try:
-        return parse_quantity(text, units=(Unit.PERCENT,), bare=Unit.PERCENT).value
-    except UnitError as error:
-        raise Problem(422, f"{name!r}: {error.message}", code=error.code, hint=error.hint) from error
+    read: dict[str, list[tuple[str, Asked]]] = {"shares": [], "groups": []}
+    for kind, shares in read.items():
+        for key, text in sorted(getattr(one, kind).items()):
+            with faults.at("phases", name, kind, key):
+                shares.append((key, read_share(key, text)))
+    return PhaseChange(tuple(read["shares"]), tuple(read["groups"]), extents[0] if extents else None)

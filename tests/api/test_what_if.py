@@ -71,6 +71,47 @@ def test_shares_that_sum_to_one_within_the_tolerance_are_divided_by_their_sum_as
     assert web == pytest.approx(1 if len(shares) == 1 else 0.5, abs=1e-10)
 
 
+@pytest.mark.parametrize(("typed", "share"), [("+10", 0.13), ("-1", 0.02), ("\u22121%", 0.02), ("+0.5 points", 0.035)])
+def test_a_sign_adds_points_to_the_present_share(post, typed, share):
+    assert weights_of(post({}), 0)["math"] == 0.03
+    assert weights_of(post({"phases": {"pretraining": {"shares": {"math": typed}}}}), 0)["math"] == share
+
+
+def test_points_of_a_group_are_added_to_what_its_domains_have_together(post):
+    answer = post({"by": "kind", "phases": {"pretraining": {"groups": {"web": "-10"}}}})
+    web = sum(weights_of(answer, 0)[name] for name in ("web-low", "web-mid", "web-high", "forums"))
+    assert web == pytest.approx(0.5)
+    assert "'web' -10 points" in answer["spec"].splitlines()[0]
+
+
+def test_all_faults_are_said_at_once_each_with_its_place(post):
+    phases = {
+        "midtraining": {"shares": {"math": "200%"}},
+        "pretraining": {"shares": {"maths": "1%", "papers": "-90"}},
+        "later": {},
+    }
+    errors = post({"phases": phases}, status=422, code="unknown-phase")["errors"]
+    assert [(one["pointer"], one["code"]) for one in errors] == [
+        ("/phases/later", "unknown-phase"),
+        ("/phases/pretraining/shares/maths", "unknown-domain"),
+        ("/phases/pretraining/shares/papers", "share-below-zero"),
+        ("/phases/midtraining", "weights-sum"),
+    ]
+
+
+@pytest.mark.parametrize("share", [[1], None, True, -0.5, "x" * 81, "a\nb"])
+def test_what_is_no_share_at_all_is_one_fault_at_its_place(post, share):
+    errors = post({"phases": {"pretraining": {"shares": {"math": share}}}}, status=422, code="invalid-request")[
+        "errors"
+    ]
+    assert [one["pointer"] for one in errors] == ["/phases/pretraining/shares/math"]
+
+
+def test_a_body_whose_keys_stand_twice_is_refused(client):
+    answer = client.post(DEMO, content='{"budget":"1","budget":"2"}', headers={"Content-Type": "application/json"})
+    assert (answer.status_code, answer.json()["facts"]) == (422, {"key": "budget"})
+
+
 def test_a_group_has_its_share_together_and_one_without_weight_is_weighed_by_tokens(post):
     answer = post({"by": "quality", "phases": {"pretraining": {"groups": {"1": 0.25, "3": "40%"}}}})
     weights = weights_of(answer, 0)
@@ -151,6 +192,11 @@ def test_the_spec_that_is_given_saved_beside_the_tables_has_the_same_plan(post, 
         ({"phases": {"pretraining": {"shares": {"math": "60%", "papers": 0.5}}}}, "weights-sum"),
         ({"phases": {"pretraining": {"shares": {"math": "much"}}}}, "not-a-number"),
         ({"phases": {"pretraining": {"shares": {"math": "2T tokens"}}}}, "wrong-unit"),
+        ({"phases": {"pretraining": {"shares": {"math": "17.85"}}}}, "share-above-one"),
+        ({"phases": {"pretraining": {"shares": {"math": 17.85}}}}, "share-above-one"),
+        ({"phases": {"pretraining": {"shares": {"math": "-5"}}}}, "share-below-zero"),
+        ({"phases": {"pretraining": {"shares": {"math": "+much"}}}}, "not-a-number"),
+        ({"phases": {"zz": {}}}, "unknown-phase"),
         ({"phases": {"pretraining": {"until": "step 5", "steps": "5"}}}, "invalid-request"),
         ({"phases": {"pretraining": {"until": "500%"}}}, "out-of-range"),
         ({"budget": "{steps: 1}"}, "not-a-number"),

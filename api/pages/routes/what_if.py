@@ -14,7 +14,7 @@ from api.overviews import overview_of
 from api.pages.mixture_columns import asked_column
 from api.pages.mixture_what_if import asked_of, what_if_view
 from api.pages.render import asked_page_format, page_answer, page_known
-from api.problems import Problem, problem_of
+from api.problems import Problem, invalid, problem_of
 from api.routes.mixtures import SPEC_MEDIA_TYPE
 from api.routes.what_if import WhatIfAsked, changes_of, planned_anew
 from api.security import Reads
@@ -59,8 +59,7 @@ async def what_if(asked: AskedMixture, services: AppServices, request: Request) 
             asked=str(asked.ref),
             overview=overview,
             answer=answer,
-            refused=None if refused is None else str(refused.detail),
-            hint=None if refused is None else refused.hint,
+            refused=refused,
             whole=True if query.get("rows") == "all" else None,
         ),
     )
@@ -89,8 +88,7 @@ async def _answer(services: Services, asked: AskedMixture, request: Request, by:
     try:
         return await planned_anew(services, mixture, changes_of(WhatIfAsked(**body)))
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        detail = f"{'/'.join(map(str, first['loc']))}: {first['msg']}"
-        raise Problem(SHOWN_STATUS, detail, code="invalid-request") from error
+        faults = error.errors(include_url=False)
+        raise invalid([{**fault, "loc": ("body", *fault["loc"])} for fault in faults]) from error
     except MixtureError as error:
         raise problem_of(error) from error

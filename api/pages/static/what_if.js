@@ -22,6 +22,14 @@
       part.replaceChildren(...fresh.childNodes);
       part.dispatchEvent(new Event("replaced", { bubbles: true }));
     }
+    // Inputs stay, with what is being typed: what is wrong with each is said anew.
+    for (const input of form.querySelectorAll("td input")) {
+      const fresh = page.querySelector(`td input[name="${CSS.escape(input.name)}"]`);
+      for (const name of ["aria-invalid", "title"]) {
+        if (fresh?.hasAttribute(name)) input.setAttribute(name, fresh.getAttribute(name));
+        else input.removeAttribute(name);
+      }
+    }
   }
 
   function refuse(text) {

@@ -101,6 +101,25 @@ def test_what_is_refused_is_said_beside_the_form_and_data_are_refused_as_such(pa
     assert (answer.status, answer.json()["code"]) == (422, "weights-sum")
 
 
+@pytest.mark.parametrize("is_typed", [True, False])
+def test_all_that_is_wrong_is_said_at_once_and_each_input_is_marked(page, service, is_typed):
+    first, other = page.get_by_label("web in pretraining"), page.get_by_label("code in midtraining")
+    if is_typed:
+        page.goto(f"{service}{PAGE}?by=kind")
+        first.fill("17.85")
+        other.fill("-99")
+    else:
+        page.goto(f"{service}{PAGE}?by=kind&share:pretraining:web=17.85&share:midtraining:code=some")
+    expect(page.locator("#outcome p").last).to_contain_text("did you mean '17.85%'?")
+    expect(first).to_have_attribute("aria-invalid", "true")
+    first.fill("+5")
+    expect(first).not_to_have_attribute("aria-invalid", "true")
+    expect(other).to_have_attribute("aria-invalid", "true")
+    other.fill("-5")
+    expect(page.locator("#outcome .lead")).to_contain_text("tokens in 19,073 steps")
+    expect(page.locator("[aria-invalid]")).to_have_count(0)
+
+
 def test_the_data_are_the_domains_before_and_after(page, service):
     answer = page.request.get(f"{service}{PAGE}.csv?by=domain&share:pretraining:math=50%25")
     lines = answer.text().splitlines()
