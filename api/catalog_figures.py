@@ -67,7 +67,7 @@ class CatalogFigures:
         self.catalog = catalog
         self.planned = planned
         self.phase = phase
-        self.map: CatalogMap | None = None if axes is None else catalog_map(catalog, axes)
+        self.map: CatalogMap | None = None if axes is None else catalog_map(catalog, axes, phases=planned.phases)
         is_of_overview = axes is not None and overview is not None and axes.rows == overview.rows
         self._clusters = {one.id: one for one in overview.clusters} if overview and is_of_overview else {}
 

@@ -104,8 +104,8 @@ def kind_columns(catalog: Catalog) -> tuple[str, ...]:
     )
 
 
-def catalog_map(catalog: Catalog, axes: Axes) -> CatalogMap | None:
-    """The map by two columns; None where it would be too large."""
+def catalog_map(catalog: Catalog, axes: Axes, *, phases: Sequence[str] = ()) -> CatalogMap | None:
+    """The map by two columns; None where it would be too large. phases: the order of values that all name phases."""
     if len(catalog.domains) > MOST_DOMAINS:
         return None
     held = [index for index, domain in enumerate(catalog.domains) if not domain.held_out]
@@ -113,8 +113,8 @@ def catalog_map(catalog: Catalog, axes: Axes) -> CatalogMap | None:
     cells: dict[tuple[str, str], list[int]] = defaultdict(list)
     for index in held:
         cells[rows[index], columns[index]].append(index)
-    row_names = _ordered(catalog, axes.rows, {row for row, _ in cells})
-    column_names = _ordered(catalog, axes.columns, {column for _, column in cells})
+    row_names = _ordered(catalog, axes.rows, {row for row, _ in cells}, phases)
+    column_names = _ordered(catalog, axes.columns, {column for _, column in cells}, phases)
     if len(row_names) > MOST_ROWS or len(column_names) > MOST_COLUMNS:
         return None
     return CatalogMap(
@@ -143,8 +143,10 @@ def _documents(domains: Sequence[CatalogDomain]) -> int | None:
     return sum(said) if said and len(said) == len(domains) else None
 
 
-def _ordered(catalog: Catalog, column: str, there: set[str]) -> tuple[str, ...]:
-    """The values of a column that are there, as text, in the order of the values: 9 before 10."""
+def _ordered(catalog: Catalog, column: str, there: set[str], phases: Sequence[str]) -> tuple[str, ...]:
+    """The values of a column that are there, as text, in the order of the values: 9 before 10; phases in time."""
+    if there <= {*phases, ""}:
+        return tuple(text for text in [*phases, ""] if text in there)
     values = [cell for cell in catalog.table[column].unique().to_pylist() if cell is not None]
     return tuple(text for text in [*map(_text, sorted(values)), ""] if text in there)
 

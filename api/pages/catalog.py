@@ -94,9 +94,22 @@ class CatalogView(_Frozen):
 
     @property
     def said_count(self) -> str:
-        """How many rows were found, and how many of them are shown where not all are."""
+        """How many rows were found, and how many of them are shown; nothing where that is all there are."""
+        if len(self.rows) == self.row_count:
+            return ""
         of = f"{self.found_rows:,} of {self.row_count:,} rows"
         return f"{of}." if len(self.rows) == self.found_rows else f"{of}, {len(self.rows):,} shown."
+
+    @property
+    def searched(self) -> str:
+        """What a search looks into."""
+        names = "titles, terms and names of domains"
+        return f"{names}, and the beginnings of typical examples" if self.searches_texts else names
+
+    @property
+    def has_titles(self) -> bool:
+        """Whether any row says more than its value."""
+        return any(row.title or row.terms or row.hits for row in self.rows)
 
     @property
     def measures(self) -> dict[Measure, str]:

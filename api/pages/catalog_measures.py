@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from api.catalog_figures import Figures
-from api.pages.catalog_colours import WITHOUT_CAP, level_of
+from api.pages.catalog_colours import WITHOUT_CAP, level_of, most_of
 from api.pages.catalog_order import Measure, figure_of
 from api.pages.figures import epochs, percent, times, tokens
 
@@ -42,7 +42,7 @@ def ramp_of(measure: Measure) -> str:
 
 def coloured(rows: Sequence[RowView], measure: Measure) -> Iterator[RowView]:
     """The rows with the colours of the measure in their cells."""
-    most = max((figure_of(cell, measure) or 0 for cell in _cells(rows)), default=0)
+    most = most_of(list(_cells(rows)), measure)
 
     def painted(cell: CellView | None) -> CellView | None:
         return None if cell is None else cell.model_copy(update={"level": level_of(cell, measure, most)})
@@ -71,10 +71,15 @@ def caption_of(view: CatalogView, measure: Measure) -> str:
 
 
 def _epochs_said(cells: Sequence[CellView]) -> str:
-    """What the colours of epochs go up to: each cell's own cap, which is of the whole run whatever phase is shown."""
+    """What the colours of epochs go up to: each cell's own cap, which is of the whole run whatever phase is shown,
+    or the largest figure where all are far below."""
     caps = {cell.cap for cell in cells}
     without = f"{epochs(WITHOUT_CAP)} epochs"
-    if caps == {None}:
+    most = most_of(cells, Measure.EPOCHS)
+    if most is not None:
+        why = "there is no cap" if caps == {None} else "none is above a tenth of what may be read in the whole run"
+        said = f"The colour is strongest at the largest figure, {epochs(most)} epochs: {why}."
+    elif caps == {None}:
         said = f"There is no cap; the colour is strongest from {without} on."
     elif len(caps) == 1:
         said = f"The colour is strongest at what may be read in the whole run, {epochs(caps.pop())} epochs."

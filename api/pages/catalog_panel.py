@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ from api.catalog_figures import CatalogFigures
 from api.document_facts import LengthBin
 from api.domain_shown import DomainShown
 from api.examples import DomainExamples, Example, ExampleKind, QualityReason
+from api.pages.figures import epochs
 from api.settings import ExampleTexts
 
 WIDEST, NARROWEST, WHOLE_WIDTH = 40, 8, 340
@@ -19,6 +21,8 @@ HIGHEST, BASE = 64, 76
 """Pixels of the bars of lengths: of one bar, of all of them, and where they stand."""
 MOST_LABELS = 9
 """Of more bars, every second one has a label."""
+_FRACTION = re.compile(r"-?[0-9]+(\.[0-9]{5,}|(\.[0-9]+)?[eE]-[0-9]+)")
+"""A number that nobody has written by hand: five decimals or more, or a negative exponent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +63,20 @@ def quality_said(reason: QualityReason) -> str:
     ends = [("at least", reason.at_least), ("below", reason.below)]
     between = " and ".join(f"{words} {end}" for words, end in ends if end is not None)
     return f"level {reason.level}: its score {reason.score} is {between}"
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """What a column says of a domain; exact: as it is written, where three digits of it are shown."""
+
+    name: str
+    said: str
+    exact: str | None
+
+
+def attribute_said(name: str, text: str) -> Attribute:
+    """An attribute as the panel shows it: as it is written, but three digits of a long fraction."""
+    return Attribute(name, epochs(float(text)), text) if _FRACTION.fullmatch(text) else Attribute(name, text, None)
 
 
 class ExamplesView(BaseModel):
@@ -102,6 +120,13 @@ class PanelView(BaseModel):
     previous: str | None
     next: str | None
     examples: ExamplesView | None
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
+        """What else the catalog says of it: not its place in the map, nor weights, which stand beside their phases."""
+        elsewhere = {*(self.shown.axes or ()), *(one.phase for one in self.shown.phases)}
+        there = [(name, text) for name, text in self.shown.attributes.items() if text and name not in elsewhere]
+        return tuple(attribute_said(name, text) for name, text in there)
 
     @property
     def bars(self) -> tuple[LengthBar, ...]:

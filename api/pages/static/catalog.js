@@ -28,7 +28,12 @@
     }
     const here = rows().length;
     const all = Number(count.dataset.all);
-    count.textContent = `${number.format(shown)} of ${number.format(here)} ${here === all ? "rows" : "shown"}.`;
+    const said = `${number.format(shown)} of ${number.format(here)} ${here === all ? "rows" : "shown"}.`;
+    count.textContent = shown === all ? "" : said;
+    const table = results.querySelector(".scroll");
+    if (table) table.hidden = !shown; // sums of all rows would stand under none
+    // Only the service knows whether a text has the words: it says that nothing is found.
+    document.getElementById("nothing").hidden = shown > 0 || panel.hasAttribute("data-served");
   }
   // The address says what is searched for as soon as somebody has stopped typing, whatever becomes of the answer.
   async function ask() {
@@ -177,22 +182,23 @@
   function offerMeasures(measures) {
     const table = document.getElementById("map");
     const select = document.getElementById("measure");
+    const last = measures[select.value].all.length;
+    const first = table.tHead.rows[0].cells.length - last; // after the name, and the title where there is one
     const order = rows(); // as in the data, however they are sorted later
     order.forEach((row, at) => {
       row.cells[0].dataset.v = at;
-      row.cells[1].dataset.v = row.cells[1].querySelector(".name")?.textContent.toLowerCase() ?? "";
+      if (first === 2) row.cells[1].dataset.v = row.cells[1].querySelector(".name")?.textContent.toLowerCase() ?? "";
     });
     const titleOf = (figureOf) =>
       [...select.options].map((one) => `${one.textContent} ${figureOf(measures[one.value])?.[0] ?? "–"}`).join(", ");
-    const last = measures[select.value].all.length;
     for (let place = 0; place < last; place += 1) {
       order.forEach((row, at) => {
-        const cell = row.cells[place + 2];
+        const cell = row.cells[place + first];
         if (measures[select.value].rows[at][place]) {
           (cell.querySelector("a") ?? cell).title = titleOf((one) => one.rows[at][place]);
         }
       });
-      table.tFoot.rows[0].cells[place + 2].title = titleOf((one) => one.all[place]);
+      table.tFoot.rows[0].cells[place + first].title = titleOf((one) => one.all[place]);
     }
     function write(cell, one, ramp) {
       const [text, value, level, over] = one ?? ["–", null];
@@ -204,8 +210,8 @@
     function show(name) {
       const { caption, ramp, rows: figures, all } = measures[name];
       table.caption.textContent = caption;
-      order.forEach((row, at) => figures[at].forEach((one, place) => write(row.cells[place + 2], one, ramp)));
-      all.forEach((one, place) => write(table.tFoot.rows[0].cells[place + 2], one, ramp));
+      order.forEach((row, at) => figures[at].forEach((one, place) => write(row.cells[place + first], one, ramp)));
+      all.forEach((one, place) => write(table.tFoot.rows[0].cells[place + first], one, ramp));
       for (const head of table.tHead.querySelectorAll("th.n")) head.removeAttribute("aria-sort"); // of other figures
     }
     select.addEventListener("change", () => {

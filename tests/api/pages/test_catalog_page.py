@@ -113,7 +113,7 @@ def test_what_is_typed_is_searched_in_all_rows_whatever_the_page_was_of(page, se
     page.goto(f"{service}/catalogs/marin-535b-a23b?q=travel")
     expect(map_of(page).locator("tbody tr")).to_have_count(1)
     page.get_by_role("searchbox").fill("")
-    expect(page.get_by_role("status")).to_have_text("40 of 40 rows.")
+    expect(page.get_by_role("status")).to_have_text("")
     expect(map_of(page).locator("tbody tr")).to_have_count(40)
     assert "q=" not in page.url
     page.get_by_role("searchbox").fill("seo")
@@ -238,7 +238,7 @@ def test_a_catalog_without_axes_is_a_list_or_a_map_by_any_two_columns(page, serv
     page.get_by_label("Rows").select_option("kind")
     page.get_by_label("Columns").select_option("quality")
     page.get_by_role("button", name="Show").click()
-    expect(map_of(page).locator("thead")).to_contain_text("quality")
+    expect(map_of(page).locator("thead")).to_contain_text("Quality")
 
 
 def test_a_cell_of_several_domains_names_them(page, service):
@@ -271,3 +271,39 @@ def test_the_data_of_the_page_are_its_cells_as_shown(page, service):
     rows = list(csv.DictReader(io.StringIO(answer.text())))
     assert [row["domains"] for row in rows] == [f"c12q{quality}" for quality in range(5)]
     assert sum(int(row["tokens"]) for row in rows) == 386594350901
+
+
+def test_a_search_that_finds_nothing_says_where_it_looked(page, service, clustered_service, look):
+    page.goto(f"{clustered_service}/catalogs/clustered?q=nowhereatall")
+    expect(page.get_by_text("beginnings of typical examples. The rest of the texts is not searched.")).to_be_visible()
+    expect(page.locator("#map")).to_have_count(0)
+    look("catalog-nothing")
+    page.goto(f"{service}/catalogs/marin-535b-a23b")
+    page.get_by_role("searchbox").fill("nowhereatall")
+    expect(page.get_by_text("Nothing is found in titles, terms and names of domains.")).to_be_visible()
+    expect(page.locator("#map")).to_be_hidden()
+    page.get_by_role("searchbox").fill("travel")
+    expect(map_of(page).locator("tbody tr")).to_have_count(1)
+    expect(page.locator("#nothing")).to_be_hidden()
+
+
+def test_the_open_cell_is_outlined_without_scripts(plain, service):
+    plain.goto(f"{service}/catalogs/marin-535b-a23b?cell=c12q3")
+    marked = plain.locator("#results [aria-current=true]")
+    expect(marked).to_have_attribute("data-cell", "c12q3")
+    assert marked.evaluate("one => getComputedStyle(one).outlineStyle") == "solid"
+    plain.goto(f"{service}/catalogs/demo?cell=books")
+    expect(plain.locator("#results [aria-current=true]")).to_have_text("books")
+
+
+def test_links_to_other_cells_stand_in_one_place_and_figures_do_not_break(page, service, look):
+    page.set_viewport_size({"width": 1280, "height": 900})
+    places = set()
+    for cell in ("c00q0", "c00q1", "c12q3"):
+        page.goto(f"{service}/catalogs/marin-535b-a23b?cell={cell}")
+        boxes = [page.locator(f"#panel .panel-head {one}").bounding_box() for one in ("[rel=next]", "[data-close]")]
+        places.add(tuple((round(box["x"]), round(box["y"])) for box in boxes))
+        assert page.locator("#panel dd.whole").first.evaluate("one => getComputedStyle(one).whiteSpace") == "nowrap"
+        assert page.evaluate("document.documentElement.scrollWidth") == 1280
+    assert len(places) == 1
+    look("catalog-panel-wide")

@@ -18,7 +18,9 @@ from api.library import LoadedMixture
 from api.pages.catalog import CatalogAsked, CatalogView, catalog_view
 from api.pages.catalog_facts import catalog_facts, is_over
 from api.pages.catalog_order import Measure
-from api.pages.catalog_panel import length_bars, quality_said
+from api.pages.catalog_panel import attribute_said, length_bars, quality_said
+from api.pages.catalog_parts import cell_panel
+from api.pages.figures import epochs
 from api.pages.links import FileLinks
 from api.pages.render import render
 from api.problems import Problem
@@ -212,6 +214,83 @@ def test_the_caption_says_what_the_colours_of_epochs_go_up_to(tmp_path, cap, own
 def test_cells_that_are_read_too_often_are_spoken_of_only_where_there_are_some(tmp_path):
     write_mixture(tmp_path / "over", SPEC.replace("max_epochs: 4\n", "max_epochs: 0.5\n"), cells=CELLS)
     assert "“!” is read more often" in view(load(tmp_path / "over"), measure=Measure.EPOCHS).caption
+
+
+def test_where_all_epochs_are_far_below_the_cap_the_colour_goes_up_to_the_largest(tmp_path):
+    write_mixture(tmp_path / "far", SPEC.replace("max_epochs: 4\n", "max_epochs: 100\n"), cells=CELLS)
+    shown = view(load(tmp_path / "far"), measure=Measure.EPOCHS)
+    cells = [cell for row in shown.rows for cell in row.cells if cell]
+    most = max(cells, key=lambda cell: cell.epochs)
+    assert most.level == 10
+    assert [cell.level for cell in cells] == [int(10 * cell.epochs / most.epochs) for cell in cells]
+    assert shown.caption.endswith(
+        f"strongest at the largest figure, {epochs(most.epochs)} epochs: none is above a tenth of what may be read in "
+        "the whole run."
+    )
+
+
+def test_nothing_found_is_said_with_what_was_searched_and_no_sums_stand_under_it(small):
+    empty = catalog_view(catalog_facts(small), CatalogAsked(q="nowhere"), texts=())
+    html = render("catalog.html", FileLinks("catalogs/small/index.html"), empty)
+    said = "Nothing is found in titles, terms and names of domains, and the beginnings of typical examples."
+    assert f'<p id="nothing">{said}' in html
+    assert "<tfoot>" not in html
+    assert empty.said_count == "0 of 3 rows."
+    assert "typical" not in view(small, q="nowhere").searched
+
+
+def test_the_number_of_rows_is_said_only_where_some_are_left_out(small):
+    assert view(small).said_count == ""
+    assert view(small, q="b10").said_count == "1 of 3 rows."
+
+
+def test_a_column_of_titles_is_there_only_where_rows_have_some(small):
+    def heads(shown: CatalogView) -> int:
+        return render("catalog.html", FileLinks("catalogs/small/index.html"), shown).count('<th scope="col"')
+
+    marin = load(MIXTURES / "marin-535b-a23b")
+    assert heads(view(marin, rows="quality", columns="cluster")) == 42
+    assert heads(view(marin)) == 8
+
+
+def test_columns_that_are_phases_are_in_order_of_time():
+    olmo = view(load(MIXTURES / "olmo-3-7b"))
+    assert [one.value for one in olmo.columns] == ["pretraining", "midtraining", "long-context"]
+
+
+def test_the_open_cell_is_marked_in_the_page_itself(small):
+    facts, asked = catalog_facts(small), CatalogAsked()
+    panel = cell_panel(facts, asked, "a10", ExampleTexts.NONE)
+    html = render("catalog.html", FileLinks("catalogs/small/index.html"), catalog_view(facts, asked, panel=panel))
+    assert html.count('data-cell="a10" aria-current="true"') == 1
+    assert html.count('aria-current="true"') == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "exact"),
+    [
+        ("0.0041910807291666", "0.00419", "0.0041910807291666"),
+        ("4.657781023742571e-06", "<0.0001", "4.657781023742571e-06"),
+        ("3.14", "3.14", None),
+        ("12", "12", None),
+        ("c12", "c12", None),
+    ],
+)
+def test_long_fractions_are_shown_with_three_digits(text, said, exact):
+    one = attribute_said("main", text)
+    assert (one.said, one.exact) == (said, exact)
+
+
+def test_weights_of_a_mixture_are_not_repeated_above_its_phases():
+    marin, other = load(MIXTURES / "marin-535b-a23b"), load(MIXTURES / "marin-announced-80-20")
+
+    def shown(overlay: LoadedMixture) -> dict[str, str]:
+        facts = catalog_facts(marin, overlay=overlay)
+        panel = cell_panel(facts, CatalogAsked(), "c00q1", ExampleTexts.NONE)
+        return {one.name: one.said for one in panel.attributes}
+
+    assert shown(marin) == {}
+    assert shown(other) == {"initial": "0.000718", "main": "0.00419", "cooldown": "0.00161"}
 
 
 def test_a_file_has_all_measures_of_the_map_and_no_lines_to_copy(small):
