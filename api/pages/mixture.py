@@ -22,10 +22,12 @@ from mixture.catalog.cells import cell_text
 from mixture.catalog.table import Cell
 from mixture.errors import nearest
 from mixture.names import DIGEST_MARK
+from mixture.plan import Level
 
 FIRST_ROWS = 50
 ALL_AT_ONCE = 60
 """Domains that are listed whole; of more, the first `FIRST_ROWS` are, unless all are asked for."""
+LEVELS = [level.value for level in Level]
 MOST_DRAWN = "-tokens_drawn"
 PLAIN, PERHAPS = ("domain", "tokens", "tokens_drawn", "share"), ("epochs", "max_epochs")
 """Columns of domains to sort by: those with a figure for each, and those that may be without."""
@@ -112,6 +114,10 @@ class MixtureView(BaseModel):
     def ref_of(self, digest: str) -> str:
         """The reference of what the name pointed to."""
         return f"{self.name}{DIGEST_MARK}{digest}"
+
+    def findings_in_order(self) -> list[FindingRow]:
+        """Errors that stand in the way come first, then warnings and notes, then what the spec lets through."""
+        return sorted(self.findings, key=lambda one: (one.accepted, LEVELS.index(one.level)))
 
     def is_sorted(self, column: str) -> str | None:
         """`ascending` or `descending` where domains are in order of this column."""

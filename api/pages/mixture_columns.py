@@ -13,12 +13,16 @@ from mixture.catalog import Catalog, Overview
 from mixture.catalog.catalog import CATALOG_COLUMNS
 from mixture.errors import nearest
 
+NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
 FEW = 60
 """Groups that can be taken in at a glance."""
 
 
 def group_columns(catalog: Catalog, domain_column: str) -> tuple[str, ...]:
-    """Columns of labels: text, whole numbers and booleans that domains share. The domains' own column comes last."""
+    """Columns of labels: text, whole numbers and booleans that domains share. The domains' own column comes last.
+
+    Text that is numbers throughout is none: such are the weights of phases.
+    """
     own = (*CATALOG_COLUMNS, *STRETCH, *FIGURES, domain_column)
     labels = [name for name in catalog.table.column_names if name not in own and _groups(catalog, name) is not None]
     return (*labels, domain_column)
@@ -54,7 +58,7 @@ def _groups(catalog: Catalog, name: str) -> int | None:
     """How many groups a column makes; None where it is none of labels, or tells every domain from every other."""
     column = catalog.table[name]
     is_label = pa.types.is_string(column.type) or pa.types.is_integer(column.type) or pa.types.is_boolean(column.type)
-    if not is_label:
+    if not is_label or (pa.types.is_string(column.type) and pc.all(pc.match_substring_regex(column, NUMBER)).as_py()):
         return None
     groups: int = pc.count_distinct(column, mode="all").as_py()
     return groups if groups < len(column) else None

@@ -84,13 +84,24 @@ def test_domains_are_sorted_by_a_click_on_a_head_and_the_address_keeps_it(page, 
     expect(page.locator("#domain-table tbody tr").first).to_contain_text("c27q0")
 
 
+def test_groups_are_put_in_order_by_a_click_on_a_head(page, service):
+    page.goto(f"{service}{MARIN}?by=quality")
+    table = page.locator("#group-table")
+    table.get_by_role("button", name="Quality").click()
+    expect(table.locator("tbody th").first).to_contain_text("0")
+    table.get_by_role("button", name="Tokens", exact=True).click()
+    tokens = table.locator("tbody td:nth-child(3)").evaluate_all("all => all.map(one => Number(one.title))")
+    assert tokens == sorted(tokens, reverse=True)
+    assert len(set(tokens)) == len(tokens) >= 5
+
+
 def test_in_a_file_the_script_puts_the_rows_in_order(page, tmp_path):
     mixture = BuiltinMixtures([MIXTURES], [], Stores([])).all()["olmo-3-7b"]
     page.goto(write_page(tmp_path, mixture_view(mixture)))
     rows = page.locator("#domain-table tbody tr")
-    page.get_by_role("button", name="Epochs").click()
+    page.locator("#domain-table").get_by_role("button", name="Epochs").click()
     expect(rows.first).to_contain_text("pre-finemath-3-plus")
-    page.get_by_role("button", name="Domain", exact=True).click()
+    page.locator("#domain-table").get_by_role("button", name="Domain", exact=True).click()
     expect(rows.first).to_contain_text("long-pdf-128k-256k")
     expect(page.locator("#domain-table th[aria-sort=ascending]")).to_have_text("Domain")
 

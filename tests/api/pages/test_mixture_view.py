@@ -82,6 +82,18 @@ def test_groups_are_by_any_column_of_labels_and_domains_alone_where_it_names_the
     assert mixture_view(mixtures["demo"], by="domain").groups == ()
 
 
+def test_weights_of_phases_in_the_catalog_are_no_column_to_group_by(mixtures):
+    assert mixture_view(mixtures["marin-535b-a23b"]).columns == ("cluster", "quality", "title", "domain")
+
+
+def test_what_the_spec_lets_through_comes_after_what_it_does_not(mixtures):
+    view = mixture_view(mixtures["marin-535b-a23b"])
+    ordered = view.findings_in_order()
+    assert [one.accepted for one in ordered] == sorted(one.accepted for one in view.findings)
+    assert ordered[-1].accepted
+    assert not ordered[0].accepted
+
+
 def test_epochs_stand_against_the_cap_of_each_domain(small):
     rows = {row.domain: row for row in mixture_view(small).domains}
     assert {name: row.reach for name, row in rows.items()} == {
