@@ -31,13 +31,11 @@ def most_of(cells: Sequence[Figures], measure: Measure) -> float | None:
 
 
 def level_of(one: Figures, measure: Measure, most: float | None) -> int | None:
-    """The colour of a measure. Shares lie orders of magnitude apart: the square root of their part of the most."""
+    """The colour of a measure. Figures lie orders of magnitude apart: the square root of their part of the most."""
     figure = figure_of(one, measure)
     if figure is None:
         return None
     if measure is Measure.ENRICHMENT:
         return bisect_right(ENRICHED, figure)
-    if measure is Measure.EPOCHS:
-        top = (one.cap or WITHOUT_CAP) if most is None else most
-        return min(STEPS, int(STEPS * figure / top)) if top else 0
-    return min(STEPS, isqrt(int(STEPS * STEPS * figure / most))) if most else 0
+    top = (one.cap or WITHOUT_CAP) if most is None else most
+    return min(STEPS, isqrt(int(STEPS * STEPS * figure / top))) if top else 0

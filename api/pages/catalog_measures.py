@@ -28,6 +28,7 @@ _WRITTEN: dict[Measure, Callable[[Any], str]] = {
     Measure.WEIGHT: percent,
     Measure.EPOCHS: epochs,
 }
+_ROOT = "The colour follows the square root of the figure."
 
 
 def figure_text(one: Figures, measure: Measure) -> str:
@@ -64,9 +65,9 @@ def caption_of(view: CatalogView, measure: Measure) -> str:
             "strongest."
         )
     elif measure is Measure.EPOCHS:
-        said = _epochs_said(cells)
+        said = f"{_ROOT} {_epochs_said(cells)}"
     else:
-        said = "The colour follows the square root of the figure."
+        said = _ROOT
     return f"{heading} {said}" if cells else heading
 
 
@@ -78,14 +79,14 @@ def _epochs_said(cells: Sequence[CellView]) -> str:
     most = most_of(cells, Measure.EPOCHS)
     if most is not None:
         why = "there is no cap" if caps == {None} else "none is above a tenth of what may be read in the whole run"
-        said = f"The colour is strongest at the largest figure, {epochs(most)} epochs: {why}."
+        said = f"It is strongest at the largest figure, {epochs(most)} epochs: {why}."
     elif caps == {None}:
-        said = f"There is no cap; the colour is strongest from {without} on."
+        said = f"There is no cap; it is strongest from {without} on."
     elif len(caps) == 1:
-        said = f"The colour is strongest at what may be read in the whole run, {epochs(caps.pop())} epochs."
+        said = f"It is strongest at what may be read in the whole run, {epochs(caps.pop())} epochs."
     else:
         other = f"; at {without} where there is no cap" if None in caps else ""
-        said = f"The colour is strongest at what may be read of each cell in the whole run{other}."
+        said = f"It is strongest at what may be read of each cell in the whole run{other}."
     return f"{said} “!” is read more often over the run than it may be." if any(cell.over for cell in cells) else said
 
 

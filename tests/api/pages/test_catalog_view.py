@@ -102,7 +102,7 @@ def test_weights_and_epochs_are_those_of_the_phase_or_of_the_run(small):
     assert first.run_epochs == run.epochs
     assert run.cap == 4
     assert not run.over
-    assert view(small, measure=Measure.EPOCHS).rows[0].cells[0].level == int(10 * run.epochs / 4)
+    assert view(small, measure=Measure.EPOCHS).rows[0].cells[0].level == int(10 * (run.epochs / 4) ** 0.5)
 
 
 @pytest.mark.parametrize(
@@ -188,9 +188,10 @@ def test_mixtures_are_over_each_other_where_names_and_sizes_are_the_same(small, 
     assert not is_over(other("larger", CELLS.replace("a9,a,9,1000,10", "a9,a,9,1001,10")), small)
 
 
-RUN_CAP = "The colour is strongest at what may be read in the whole run, 4.00 epochs."
-NO_CAP = "There is no cap; the colour is strongest from 4.00 epochs on."
-OWN_CAPS = "The colour is strongest at what may be read of each cell in the whole run."
+ROOT = "The colour follows the square root of the figure."
+RUN_CAP = f"{ROOT} It is strongest at what may be read in the whole run, 4.00 epochs."
+NO_CAP = f"{ROOT} There is no cap; it is strongest from 4.00 epochs on."
+OWN_CAPS = f"{ROOT} It is strongest at what may be read of each cell in the whole run."
 
 
 @pytest.mark.parametrize(
@@ -222,7 +223,7 @@ def test_where_all_epochs_are_far_below_the_cap_the_colour_goes_up_to_the_larges
     cells = [cell for row in shown.rows for cell in row.cells if cell]
     most = max(cells, key=lambda cell: cell.epochs)
     assert most.level == 10
-    assert [cell.level for cell in cells] == [int(10 * cell.epochs / most.epochs) for cell in cells]
+    assert [cell.level for cell in cells] == [int(10 * (cell.epochs / most.epochs) ** 0.5) for cell in cells]
     assert shown.caption.endswith(
         f"strongest at the largest figure, {epochs(most.epochs)} epochs: none is above a tenth of what may be read in "
         "the whole run."
