@@ -130,6 +130,23 @@ def test_a_mixture_can_be_read_in_the_dark_and_on_a_phone(page, service, look, n
     look(name)
 
 
+def test_the_chart_is_as_wide_as_a_phone_and_its_slider_spans_the_plot(page, service):
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{service}{MARIN}")
+    assert page.evaluate("(one => one.scrollWidth - one.clientWidth)(document.querySelector('.areas .scroll'))") == 0
+    plot = page.locator("#areas line.grid").first.bounding_box()
+    slider = page.get_by_role("slider", name="Step").bounding_box()
+    assert slider["x"] == pytest.approx(plot["x"], abs=4)
+    assert slider["width"] == pytest.approx(plot["width"], abs=8)
+
+
+def test_all_columns_of_domains_are_seen_at_a_usual_width(page, service):
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.goto(f"{service}/mixtures/olmo-3-7b")
+    widths = "(one => one.scrollWidth - one.clientWidth)(document.querySelector('.scroll:has(#%s)'))"
+    assert [page.evaluate(widths % one) for one in ("domain-table", "group-table")] == [0, 0]
+
+
 def test_the_data_are_those_of_the_page_in_its_order(page, service):
     answer = page.request.get(f"{service}{MARIN}.csv?sort=-tokens&by=quality")
     head, first = answer.text().splitlines()[:2]
