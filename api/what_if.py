@@ -184,12 +184,12 @@ class _Shares:
         if self.faults.count > found:
             return {}
         made = {**self._rest(asked, present, name), **asked}
-        whole = sum(made.values())  # 1 within the tolerance: divided by it, they are what a spec's reader makes of them
+        total = sum(made.values())  # 1 within the tolerance: divided by it, they are what a spec's reader makes of them
         weighed = {
             one["domain"] for phase in plan["phases"] for one in phase["domains"] if one["weight"]["ratio"] != "0/1"
         }
         shown = [domain for domain in present if made[domain] or domain in weighed]
-        parts = apportion([made[domain] / whole for domain in shown], WHOLE)
+        parts = apportion([made[domain] / total for domain in shown], WHOLE)
         return {domain: Fraction(part, WHOLE) for domain, part in zip(shown, parts, strict=True)}
 
     def _take(self, asked: dict[str, Fraction], more: Mapping[str, Fraction]) -> None:

@@ -29,7 +29,7 @@ class Faults:
             self._first = self._first or problem
             fault = {"detail": str(problem.detail), "code": problem.code, "hint": problem.hint, "in": "body"}
             pointer = "".join(f"/{pointer_token(part)}" for part in path)
-            self._errors.append({name: value for name, value in fault.items() if value} | {"pointer": pointer})
+            self._errors.append({**{name: value for name, value in fault.items() if value}, "pointer": pointer})
 
     def refuse(self) -> None:
         """Raise what was kept as one Problem: the first, with all as its `errors`. Nothing was: go on."""

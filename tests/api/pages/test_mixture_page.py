@@ -95,6 +95,14 @@ def test_groups_are_put_in_order_by_a_click_on_a_head(page, service):
     assert len(set(tokens)) == len(tokens) >= 5
 
 
+def test_a_group_leads_to_its_row_of_the_catalogs_map(page, service):
+    page.goto(f"{service}{MARIN}?by=cluster")
+    page.locator("#group-table").get_by_role("link", name="c14", exact=True).click()
+    expect(page).to_have_url(f"{service}/catalogs/marin-535b-a23b?q=c14")
+    expect(page.locator("table.map tbody tr")).to_have_count(1)
+    expect(page.locator("table.map tbody tr")).to_contain_text("c14")
+
+
 def test_in_a_file_the_script_puts_the_rows_in_order(page, tmp_path):
     mixture = BuiltinMixtures([MIXTURES], [], Stores([])).all()["olmo-3-7b"]
     page.goto(write_page(tmp_path, mixture_view(mixture)))
