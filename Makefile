@@ -53,6 +53,7 @@ bench: $(DEV) ## The figures of the README, on one core, as ratios within one ru
 	$(VENV)/bin/python -m benchmarks.stream
 	$(VENV)/bin/python -m benchmarks.service_composition
 	$(VENV)/bin/python -m benchmarks.service_stream
+	$(VENV)/bin/python -m benchmarks.pages
 
 openapi: $(DEV) ## Write api/openapi.json anew from the routes
 	$(VENV)/bin/python -m api.openapi
