@@ -97,7 +97,7 @@ class StepReader(LocalStream):
         return self._rows(numbers, first_token, width)
 
     def _rows(self, numbers: NDArray[np.int64], first_token: NDArray[np.int64], length: int) -> Tokens:
-        """Read, not copied from maps: a file that is cut short meanwhile must not end the process."""
+        """In memory that was used before."""
         out = BUFFERS.take((len(numbers), length), self.store.dtype)
         return self._reader.rows(numbers, first_token, length, out)
 

@@ -87,9 +87,9 @@ class TokenReader:
         """Rows of tokens [n, length]; domain [n] and first_token [n] say where each begins.
 
         out: where they go, contiguous and of the store's dtype; a buffer that is used again saves the page faults of a
-        new one. Rows that go there are read and not copied from maps: a file that is cut short meanwhile is an error,
-        where a map would end the process. It takes 0.48 ms for 4 MiB of rows of 16 KiB, and 0.34 from maps. So are rows
-        of more files than one call may map.
+        new one. Rows are copied from maps, in 0.34 ms for 4 MiB of rows of 16 KiB; those of more files than one call
+        may map are read, in 0.48. Files are looked at before: only one that is cut short while its rows are copied
+        ends the process.
 
         Errors: StoreError `range-outside` where a row goes past the end of its domain, `store-changed`, `file-size`.
         """
@@ -114,13 +114,16 @@ class TokenReader:
                 hint=f"contiguous, of shape {(len(places), length)} and type {self._dtype} is right here",
             )
         target = out.reshape(-1).data.cast("B")
-        for number in numbers:
-            self._files.checked(number)
+        files, is_mapped = self._files, len(numbers) <= self._files.most_mapped
+        maps = {number: memoryview(files.checked(number).mapped) for number in numbers} if is_mapped else {}
         for row, (number, at) in enumerate(places):
+            place = slice(row * size, (row + 1) * size)
             if row in across:
-                self._read_across(int(domain[row]), int(first_token[row]), target[row * size : (row + 1) * size])
+                self._read_across(int(domain[row]), int(first_token[row]), target[place])
+            elif is_mapped:
+                target[place] = maps[number][at : at + size]
             else:
-                self._files[number].read(at, target[row * size : (row + 1) * size])
+                files.checked(number).read(at, target[place])
         return out
 
     def _read_across(self, domain: int, first_token: int, target: memoryview) -> None:
