@@ -46,10 +46,46 @@ class Checked:
 
 
 @dataclass(frozen=True, slots=True)
+class Amends:
+    """An amendment: from `step` on a lock takes the place of another one.
+
+    lock:    the digest of the lock that was amended
+    history: that of both at the step
+    steps, domains: how many the amended lock had
+    reason:  why, in the words of whoever amended it
+    """
+
+    lock: str
+    step: int
+    history: str
+    steps: int
+    domains: int
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Mask:
+    """From `first_step` on a stream hides `tokens` tokens of a domain, from `first_token` on. Positions stay."""
+
+    first_step: int
+    domain: str
+    first_token: int
+    tokens: int
+
+    @property
+    def end(self) -> int:
+        """The first token behind it."""
+        return self.first_token + self.tokens
+
+
+@dataclass(frozen=True, slots=True)
 class Lock:
     """The fields of a lock file.
 
+    amends:  the amendment that made it of another lock
+    lineage: those before, oldest first
     data:    what fixes the order
+    masks:   text that was taken down: by first step, domain and first token, of a domain none overlap
     content: content digests by domain name, where the lock was made from a store
     spec_digest, catalog_digest: of what they said
     digest:  SHA-256 of the lock's own canonical form, without this field
@@ -57,8 +93,11 @@ class Lock:
 
     mixture: str
     tokenizer: str | None
+    amends: Amends | None
+    lineage: tuple[Amends, ...]
     data: ScheduleData
     phases: tuple[LockPhase, ...]
+    masks: tuple[Mask, ...]
     content: Mapping[str, str]
     accepted: tuple[Accepted, ...]
     spec_digest: str
@@ -89,8 +128,11 @@ def make_lock(plan: Plan, *, content: Mapping[str, str] | None = None) -> Lock:
     lock = Lock(
         mixture=plan.spec.mixture,
         tokenizer=plan.tokenizer,
+        amends=None,
+        lineage=(),
         data=plan.data,
         phases=tuple(LockPhase(phase.name, phase.laid.first_step, phase.laid.steps) for phase in plan.phases),
+        masks=(),
         content={name: held for name, held in (content or {}).items() if name in names},
         accepted=tuple(
             # A batch that some number of ranks can not share is no part of the run, which is the same for every number.
@@ -110,10 +152,17 @@ def make_lock(plan: Plan, *, content: Mapping[str, str] | None = None) -> Lock:
 def document(lock: Lock) -> dict[str, object]:
     """A lock as its file has it, all but the digest."""
     data = lock.data
+    lineage = {"lineage": [_amends(one) for one in lock.lineage]} if lock.lineage else {}
+    masks = [
+        {"first_step": one.first_step, "domain": one.domain, "first_token": one.first_token, "tokens": one.tokens}
+        for one in lock.masks
+    ]
     return {
         "format": FORMAT,
         "mixture": lock.mixture,
         "tokenizer": lock.tokenizer,
+        **({"amends": _amends(lock.amends)} if lock.amends else {}),
+        **lineage,
         "seed": data.seed,
         "block_tokens": data.block_tokens,
         "window_blocks": data.window_blocks,
@@ -134,6 +183,7 @@ def document(lock: Lock) -> dict[str, object]:
             | ({"content": lock.content[domain.name]} if domain.name in lock.content else {})
             for domain in data.domains
         ],
+        **({"masks": masks} if masks else {}),
         "accepted": [{"code": accepted.code, "facts": accepted.facts} for accepted in lock.accepted],
         "spec": lock.spec_digest,
         "catalog": lock.catalog_digest,
@@ -142,6 +192,17 @@ def document(lock: Lock) -> dict[str, object]:
             for row in lock.check
         ],
     }
+
+
+def _amends(one: Amends) -> dict[str, object]:
+    known: dict[str, object] = {
+        "lock": one.lock,
+        "step": one.step,
+        "history": one.history,
+        "steps": one.steps,
+        "domains": one.domains,
+    }
+    return known if one.reason is None else known | {"reason": one.reason}
 
 
 def self_check(lock: Lock, *, place: Place | None = None) -> None:

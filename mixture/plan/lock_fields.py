@@ -9,7 +9,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, Va
 
 from mixture.errors import LockError, Place, ScheduleError
 from mixture.names import is_held_out, odd_character
-from mixture.plan.lock import Accepted, Checked, Lock, LockPhase
+from mixture.plan.lineage import amends_faults
+from mixture.plan.lock import Accepted, Amends, Checked, Lock, LockPhase, Mask
+from mixture.plan.masks import mask_faults
 from mixture.schedule import Batch, Domain, Schedule, ScheduleData, Segment
 from mixture.units import quote
 
@@ -35,6 +37,22 @@ _Hex = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 class _Model(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class _Amends(_Model):
+    lock: _Hex
+    step: _Count
+    history: _Hex
+    steps: _Positive
+    domains: _Positive
+    reason: Annotated[str, Field(min_length=1)] | None = None
+
+
+class _Mask(_Model):
+    first_step: _Count
+    domain: _Name
+    first_token: _Count
+    tokens: _Positive
 
 
 class _Phase(_Model):
@@ -82,6 +100,8 @@ class LockFields(_Model):
     format: int
     mixture: _Name
     tokenizer: _Name | None
+    amends: _Amends | None = None
+    lineage: list[_Amends] = []
     seed: _Count
     block_tokens: _Positive
     window_blocks: _Positive
@@ -89,6 +109,7 @@ class LockFields(_Model):
     batches: list[_Batch]
     segments: list[_Segment]
     domains: list[_Domain]
+    masks: list[_Mask] = []
     accepted: list[_Accepted]
     spec: _Hex
     catalog: _Hex
@@ -130,11 +151,19 @@ def lock_of(file: LockFields, place: Place) -> Lock:
         refuse(place, error.message, code="lock-not-canonical", key=key)
     phases = tuple(LockPhase(p.name, p.first_step, p.steps) for p in file.phases)
     _check_phases(phases, data.steps, place)
+    amends = Amends(**file.amends.model_dump()) if file.amends else None
+    lineage = tuple(Amends(**one.model_dump()) for one in file.lineage)
+    masks = tuple(Mask(**one.model_dump()) for one in file.masks)
+    for key, wrong in (*amends_faults(schedule, amends, lineage), *mask_faults(data, masks)):
+        refuse(place, f"{key}: {wrong}", code="lock-not-canonical", key=key)
     return Lock(
         mixture=file.mixture,
         tokenizer=file.tokenizer,
+        amends=amends,
+        lineage=lineage,
         data=data,
         phases=phases,
+        masks=masks,
         content={d.name: d.content for d in file.domains if d.content is not None},
         accepted=tuple(Accepted(a.code, a.facts) for a in file.accepted),
         spec_digest=file.spec,

@@ -1,0 +1,22 @@
+"""The lineage of a lock: the locks that it was amended from, and what each amendment changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mixture.plan.lock import Amends
+from mixture.schedule import Schedule
+
+
+def amends_faults(schedule: Schedule, amends: Amends | None, lineage: tuple[Amends, ...]) -> Iterator[tuple[str, str]]:
+    """What a lock's amendments do not fit: the key, and what is wrong there."""
+    if amends is None:
+        if lineage:
+            yield "lineage", "a lock that amends nothing has no lineage"
+        return
+    if amends.step > schedule.steps:
+        yield "amends", f"at step {amends.step}, the run ends at {schedule.steps}"
+    elif amends.history != schedule.history(amends.step):
+        yield "amends", f"its history is not that of the schedule at step {amends.step}"
+    if amends.domains > len(schedule.names):
+        yield "amends", f"it had {amends.domains} domains, and this lock {len(schedule.names)}: none is taken out"
