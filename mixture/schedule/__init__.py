@@ -3,8 +3,9 @@
 from mixture.schedule.apportion import WHOLE, apportion
 from mixture.schedule.fields import MAX_SEQUENCES, Batch, Domain, ScheduleData, Segment
 from mixture.schedule.history import agreed_steps, history
+from mixture.schedule.layout import SegmentHandoff
 from mixture.schedule.rows import Rows
-from mixture.schedule.schedule import Schedule, SegmentHandoff
+from mixture.schedule.schedule import Schedule
 
 __all__ = [
     "MAX_SEQUENCES", "WHOLE", "Batch", "Domain", "Rows", "Schedule", "ScheduleData", "Segment", "SegmentHandoff",

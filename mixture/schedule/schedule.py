@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from mixture.errors import ScheduleError, nearest
 from mixture.schedule.fields import ScheduleData, check_fields
 from mixture.schedule.history import history
+from mixture.schedule.layout import LaidSegment, SegmentHandoff, lay_segments
 from mixture.schedule.order import DomainOrder, Permutations
-from mixture.schedule.permute import I64, key64
+from mixture.schedule.permute import I64
 from mixture.schedule.rows import Rows, bounds_by_domain, split_by_epoch
 from mixture.schedule.stretch import Stretch
-from mixture.schedule.tree import Tree
 from mixture.schedule.windows import Windows
 
 CHUNK_ROWS = 1 << 19
@@ -26,14 +25,6 @@ SPARSE = 8
 """A selection below one in this many of a chunk's rows is looked up row by row, without laying the chunk out."""
 
 
-@dataclass(frozen=True, slots=True)
-class SegmentHandoff:
-    """Tokens that each domain leaves unread where a segment begins: at a change of length, or a skip."""
-
-    first_step: int
-    tokens_skipped: tuple[int, ...]
-
-
 class Schedule:
     """The order of a run. Raises ScheduleError where the fields do not make one.
 
@@ -41,7 +32,11 @@ class Schedule:
     to look up. Two schedules of the same fields are the same everywhere.
     """
 
-    def __init__(self, data: ScheduleData) -> None:
+    def __init__(self, data: ScheduleData, *, like: Schedule | None = None) -> None:
+        """Lay the run out.
+
+        like: a schedule whose work is taken over as far as both are the same; it decides nothing
+        """
         check_fields(data)
         self.data = data
         self.names = tuple(domain.name for domain in data.domains)
@@ -53,15 +48,18 @@ class Schedule:
             here = (following.first_step - batch.first_step) * batch.sequences
             self._batch_positions.append(self._batch_positions[-1] + here)
         self.num_sequences = self.positions_before(self.steps)
-        self._permutations = Permutations(data.seed)
-        self._orders: dict[tuple[int, int], DomainOrder] = {}
-        self._windows: dict[int, Windows] = {}
-        self._per_epoch: dict[int, I64] = {}
-        self._stretches: list[Stretch] = []
-        self._drawn_before: list[I64] = [np.zeros(len(data.domains), dtype=np.int64)]
-        self._handoffs: list[SegmentHandoff] = []
-        self._lay_stretches()
+        if like is not None and _ordering(like.data) != _ordering(data):
+            like = None
+        self._permutations: Permutations = like._permutations if like else Permutations(data.seed)
+        self._orders: dict[tuple[int, int], DomainOrder] = like._orders if like else {}
+        self._windows: dict[int, Windows] = like._windows if like else {}
+        self._laid: list[LaidSegment] = lay_segments(data, self._order, like._laid if like else ())
+        self._stretches: list[Stretch] = [stretch for laid in self._laid for stretch in laid.stretches]
+        self._drawn_before: list[I64] = [self._laid[0].drawn[0], *(n for laid in self._laid for n in laid.drawn[1:])]
         self._stretch_steps = [stretch.first_step for stretch in self._stretches]
+        self._per_epoch: dict[int, I64] = {}
+        for laid in self._laid:
+            self._note_per_epoch(laid.segment.sequence_length, laid.tree.leaves)
 
     def __reduce__(self) -> tuple[type[Schedule], tuple[ScheduleData]]:
         """A schedule goes to another process as its fields: what it has worked out is worked out there again."""
@@ -181,11 +179,25 @@ class Schedule:
         for s, stretch in enumerate(self._stretches):
             if stretch.first_step >= step:
                 break
-            if stretch.first_step + stretch.steps <= step:
-                drawn = self._drawn_before[s + 1] - self._drawn_before[s]
-            else:
-                drawn = stretch.drawn(step - stretch.first_step)
-            total += drawn * stretch.length
+            total += self._drawn_in(s, step) * stretch.length
+        return total
+
+    def _drawn_in(self, s: int, step: int) -> I64:
+        """Sequences that each domain gives in those of a stretch's steps that lie before a step behind its first."""
+        stretch = self._stretches[s]
+        if stretch.first_step + stretch.steps <= step:
+            return self._drawn_before[s + 1] - self._drawn_before[s]
+        return stretch.drawn(step - stretch.first_step)
+
+    def tokens_repeated(self, step: int) -> I64:
+        """Of `tokens(step)`, those that were drawn in an epoch of their domain after its first: int64 [domains]."""
+        self.positions_before(step)
+        total = np.zeros(len(self.names), dtype=np.int64)
+        for s, stretch in enumerate(self._stretches):
+            if stretch.first_step >= step:
+                break
+            end = stretch.base + self._drawn_in(s, step)
+            total += np.maximum(0, end - np.maximum(stretch.base, self._per_epoch[stretch.length])) * stretch.length
         return total
 
     def find(self, name: str, token: int) -> list[int]:
@@ -227,7 +239,7 @@ class Schedule:
 
     def handoffs(self) -> list[SegmentHandoff]:
         """What each segment leaves unread of each domain where it begins."""
-        return list(self._handoffs)
+        return [laid.handoff for laid in self._laid]
 
     def history(self, step: int) -> str:
         """The digest of all that decides what comes before a step."""
@@ -264,53 +276,11 @@ class Schedule:
             self._orders[domain, length] = order
         return order
 
-    def _lay_stretches(self) -> None:
-        """Where each domain stands at the start of every stretch: follows the run once, a stretch at a time."""
-        data, num = self.data, len(self.data.domains)
-        last_length = np.zeros(num, dtype=np.int64)  # 0: not drawn from yet
-        next_draw = np.zeros(num, dtype=np.int64)
-        tree, origin = None, 0
-        for s in data.segments:
-            left_out = np.zeros(num, dtype=np.int64)
-            if s.skip and tree is not None:
-                left_out = tree.counts(origin + s.skip) - tree.counts(origin)
-                origin += s.skip
-                next_draw += left_out
-                last_length[left_out > 0] = s.sequence_length
-                left_out *= s.sequence_length
-            else:
-                tree, origin = Tree(s.weights), key64(data.seed, "origin", s.first_step) >> 24
-                moving = (last_length > 0) & (last_length != s.sequence_length)
-                for d in np.flatnonzero(moving & (np.array(s.weights) > 0)).tolist():
-                    handoff = self._order(d, int(last_length[d])).next_window(int(next_draw[d]))
-                    left_out[d] = handoff.skipped * last_length[d]
-                    next_draw[d] = self._order(d, s.sequence_length).first_draw(handoff.epoch, handoff.window)
-                    last_length[d] = s.sequence_length
-            self._handoffs.append(SegmentHandoff(s.first_step, tuple(left_out.tolist())))
-            self._per_epoch_of(s.sequence_length, tree)
-            end = s.first_step + s.steps
-            starts = [s.first_step] + [b for b in self._batch_steps if s.first_step < b < end]
-            for first, following in zip(starts, [*starts[1:], end], strict=True):
-                batch = data.batches[bisect_right(self._batch_steps, first) - 1]
-                stretch = Stretch(
-                    data.seed, tree, origin=origin, length=s.sequence_length, first_step=first, steps=following - first,
-                    batch=batch.sequences, mix_steps=batch.mix_steps,
-                    base=np.where(last_length == s.sequence_length, next_draw, 0),
-                )  # fmt: skip
-                drawn = stretch.drawn(stretch.steps)
-                some = drawn > 0
-                next_draw[some] = (stretch.base + drawn)[some]
-                last_length[some] = s.sequence_length
-                self._stretches.append(stretch)
-                self._drawn_before.append(self._drawn_before[-1] + drawn)
-                origin += stretch.sequences
-
-    def _per_epoch_of(self, length: int, tree: Tree) -> None:
-        """Note the sequences an epoch of the tree's domains, and refuse those that have none."""
+    def _note_per_epoch(self, length: int, domains: I64) -> None:
+        """Note the sequences an epoch of domains."""
         per_epoch = self._per_epoch.setdefault(length, np.zeros(len(self.names), dtype=np.int64))
-        for d in tree.leaves.tolist():
-            if not per_epoch[d]:
-                per_epoch[d] = self._order(d, length).per_epoch
+        for d in domains[per_epoch[domains] == 0].tolist():
+            per_epoch[d] = self._order(d, length).per_epoch
 
     def _rows_of(self, stretch: Stretch, step: int, stop: int, picked: I64) -> Rows:
         """Rows of steps of one stretch; `picked`, increasing, counts slots from the first step's first one."""
@@ -347,3 +317,8 @@ class Schedule:
         shift[used] = starts - low[used]
         sequences: I64 = flat[(ahead + shift[domain])[run] + place]
         return sequences
+
+
+def _ordering(data: ScheduleData) -> tuple[object, ...]:
+    """What fixes the order of every domain's own sequences."""
+    return data.seed, data.block_tokens, data.window_blocks, data.domains

@@ -1,0 +1,128 @@
+"""Where each domain stands at the start of every stretch: follows the run once, a segment at a time."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from mixture.schedule.fields import Batch, ScheduleData, Segment
+from mixture.schedule.order import DomainOrder
+from mixture.schedule.permute import I64, key64
+from mixture.schedule.stretch import Stretch
+from mixture.schedule.tree import Tree
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentHandoff:
+    """Tokens that each domain leaves unread where a segment begins: at a change of length, or a skip."""
+
+    first_step: int
+    tokens_skipped: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LaidSegment:
+    """A segment with its stretches, and where every domain stands behind it.
+
+    parts:       first step, end and batch of each stretch
+    drawn:       sequences of each domain before the run's every stretch of it, and behind the last: int64 [domains]
+    last_length: the length each domain was last drawn with, 0 where it was not yet: int64 [domains]
+    next_draw:   its next draw of that length: int64 [domains]
+    """
+
+    segment: Segment
+    parts: tuple[tuple[int, int, Batch], ...]
+    tree: Tree
+    stretches: tuple[Stretch, ...]
+    drawn: tuple[I64, ...]
+    handoff: SegmentHandoff
+    last_length: I64
+    next_draw: I64
+
+    @property
+    def origin(self) -> int:
+        """The place in the tree behind the segment's last sequence."""
+        return self.stretches[-1].origin + self.stretches[-1].sequences
+
+
+def lay_segments(
+    data: ScheduleData, order: Callable[[int, int], DomainOrder], known: Sequence[LaidSegment] = ()
+) -> list[LaidSegment]:
+    """Lay out all segments. Those that a schedule of the same domains has laid before (`known`) are taken over."""
+    laid: list[LaidSegment] = []
+    for i, segment in enumerate(data.segments):
+        parts = _parts(data, segment)
+        is_known = len(laid) == i < len(known) and (known[i].segment, known[i].parts) == (segment, parts)
+        if is_known and (i == 0 or laid[-1] is known[i - 1]):
+            laid.append(known[i])
+        else:
+            laid.append(_lay(data, order, segment, parts, laid[-1] if laid else None))
+    return laid
+
+
+def _parts(data: ScheduleData, segment: Segment) -> tuple[tuple[int, int, Batch], ...]:
+    """The segment's steps by batch."""
+    end = segment.first_step + segment.steps
+    firsts = [batch.first_step for batch in data.batches]
+    low, high = bisect_right(firsts, segment.first_step), bisect_right(firsts, end - 1)
+    starts = [segment.first_step, *firsts[low:high], end]
+    return tuple((a, b, data.batches[low - 1 + i]) for i, (a, b) in enumerate(pairwise(starts)))
+
+
+def _lay(
+    data: ScheduleData,
+    order: Callable[[int, int], DomainOrder],
+    segment: Segment,
+    parts: tuple[tuple[int, int, Batch], ...],
+    before: LaidSegment | None,
+) -> LaidSegment:
+    num, length = len(data.domains), segment.sequence_length
+    last_length = np.zeros(num, dtype=np.int64) if before is None else before.last_length.copy()
+    next_draw = np.zeros(num, dtype=np.int64) if before is None else before.next_draw.copy()
+    left_out = np.zeros(num, dtype=np.int64)
+    if segment.skip and before is not None:
+        tree, origin = before.tree, before.origin
+        left_out = tree.counts(origin + segment.skip) - tree.counts(origin)
+        origin += segment.skip
+        next_draw += left_out
+        last_length[left_out > 0] = length
+        left_out *= length
+    else:
+        tree = before.tree if before and before.segment.weights == segment.weights else Tree(segment.weights)
+        origin = key64(data.seed, "origin", segment.first_step) >> 24
+        moving = (last_length > 0) & (last_length != length)
+        for d in np.flatnonzero(moving & (np.array(segment.weights) > 0)).tolist():
+            handoff = order(d, int(last_length[d])).next_window(int(next_draw[d]))
+            left_out[d] = handoff.skipped * last_length[d]
+            next_draw[d] = order(d, length).first_draw(handoff.epoch, handoff.window)
+            last_length[d] = length
+    for d in tree.leaves.tolist():
+        order(d, length)  # refuses a domain that has no whole sequence
+    stretches: list[Stretch] = []
+    drawn = [np.zeros(num, dtype=np.int64) if before is None else before.drawn[-1]]
+    for first, following, batch in parts:
+        stretch = Stretch(
+            data.seed, tree, origin=origin, length=length, first_step=first, steps=following - first,
+            batch=batch.sequences, mix_steps=batch.mix_steps, base=np.where(last_length == length, next_draw, 0),
+        )  # fmt: skip
+        here = stretch.drawn(stretch.steps)
+        some = here > 0
+        next_draw[some] = (stretch.base + here)[some]
+        last_length[some] = length
+        stretches.append(stretch)
+        drawn.append(drawn[-1] + here)
+        origin += stretch.sequences
+    return LaidSegment(
+        segment=segment,
+        parts=parts,
+        tree=tree,
+        stretches=tuple(stretches),
+        drawn=tuple(drawn),
+        handoff=SegmentHandoff(segment.first_step, tuple(left_out.tolist())),
+        last_length=last_length,
+        next_draw=next_draw,
+    )
