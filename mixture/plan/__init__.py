@@ -8,7 +8,8 @@ from mixture.plan.lock import Accepted, Checked, Lock, LockPhase, make_lock
 from mixture.plan.lock_check import DomainChange, check_lock
 from mixture.plan.lock_file import lock_text, parse_lock, read_lock, write_lock
 from mixture.plan.phases import PhaseSteps
-from mixture.plan.plan import Plan, PlannedDomain, PlannedPhase, make_plan
+from mixture.plan.plan import Plan, make_plan
+from mixture.plan.planned import PlannedDomain, PlannedPhase
 from mixture.plan.report import finding_json, plan_json
 
 __all__ = [

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from itertools import pairwise
 
 from mixture.catalog import Catalog, read_catalog
@@ -14,52 +13,11 @@ from mixture.plan.digests import spec_digest
 from mixture.plan.domain_findings import DomainsOfRun, counted_with, undrawable_phases
 from mixture.plan.findings import LEVELS, NEVER_ACCEPTED, Finding, Level
 from mixture.plan.phases import PhaseSteps, lay_out
+from mixture.plan.planned import PlannedDomain, PlannedPhase
 from mixture.plan.segments import schedule_data
 from mixture.plan.weights import drawable, weigh
 from mixture.schedule import WHOLE, Schedule, ScheduleData, apportion
 from mixture.spec import Spec
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedPhase:
-    """A phase as it will run. `shares` and `sequences` have one element a domain, in the plan's order of domains.
-
-    laid:      first step, steps, batch, length, mix, and the sums of sequences and tokens
-    shares:    exact, summing to 1
-    sequences: what the phase draws of each domain
-    """
-
-    laid: PhaseSteps
-    shares: tuple[Fraction, ...]
-    sequences: tuple[int, ...]
-
-    @property
-    def name(self) -> str:
-        """The phase's name."""
-        return self.laid.name
-
-    def tokens(self, domain: int) -> int:
-        """The tokens that the phase draws of a domain."""
-        return self.sequences[domain] * self.laid.sequence_length
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedDomain:
-    """A domain over the whole run. `epochs` is tokens drawn ÷ tokens, exact; None for a domain without tokens."""
-
-    name: str
-    tokens: int
-    tokens_drawn: int
-    max_epochs: Fraction | None
-
-    @property
-    def epochs(self) -> Fraction | None:
-        """How often the domain is read."""
-        return Fraction(self.tokens_drawn, self.tokens) if self.tokens else None
-
-    def left_over(self, sequence_length: int) -> int:
-        """Tokens behind the last whole sequence of this length: no epoch reads them."""
-        return self.tokens % sequence_length
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +68,18 @@ class Plan:
         raise PlanError(message, code=first.code, place=first.place, hint=first.hint, findings=self.refusals)
 
 
-def make_plan(spec: Spec, catalog: Catalog | None = None, *, world_size: int | None = None) -> Plan:
+def make_plan(
+    spec: Spec,
+    catalog: Catalog | None = None,
+    *,
+    world_size: int | None = None,
+    pools: Mapping[str, int] | None = None,
+) -> Plan:
     """Work a spec out.
 
     catalog:    the spec's own, read if it is not given
     world_size: a number of ranks that every batch has to be divisible by
+    pools:      tokens by domain that the run is kept to; the others are read whole
 
     What a spec may accept becomes a finding; what no run could be made of is raised: SpecError with the place in the
     spec, CatalogError where a table can not be read.
@@ -129,7 +94,7 @@ def make_plan(spec: Spec, catalog: Catalog | None = None, *, world_size: int | N
     weighed, phases = weigh(spec, catalog), lay_out(spec)
     weights = weighed.phases
     shares = [own.dense(len(domains)) for own in weights]
-    data = schedule_data(spec, domains, phases, [tuple(apportion(own, WHOLE)) for own in shares])
+    data = schedule_data(spec, domains, phases, [tuple(apportion(own, WHOLE)) for own in shares], pools=pools or {})
 
     undrawable = undrawable_phases(domains, phases, weights)
     known = [not nowhere for nowhere in undrawable]

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from mixture.errors import Place
 from mixture.plan.figures import json_value
 from mixture.plan.findings import Finding
-from mixture.plan.plan import Plan, PlannedDomain, PlannedPhase
+from mixture.plan.plan import Plan
+from mixture.plan.planned import PlannedDomain, PlannedPhase
 
 Json = dict[str, object]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from math import lcm
 
 from mixture.catalog import CatalogDomain
@@ -18,9 +18,16 @@ WINDOW_BLOCKS = 64
 
 
 def schedule_data(
-    spec: Spec, domains: Sequence[CatalogDomain], phases: Sequence[PhaseSteps], weights: Sequence[tuple[int, ...]]
+    spec: Spec,
+    domains: Sequence[CatalogDomain],
+    phases: Sequence[PhaseSteps],
+    weights: Sequence[tuple[int, ...]],
+    *,
+    pools: Mapping[str, int],
 ) -> ScheduleData:
     """The schedule of these phases, each with its integer weights. A phase without a step leaves nothing.
+
+    pools: the tokens that domains are kept to, by name
 
     Raises SpecError where a stated block does not hold whole sequences of every length (`block-not-multiple`), or where
     none below 2**31 tokens could (`lengths-apart`).
@@ -42,7 +49,7 @@ def schedule_data(
         seed=spec.seed,
         block_tokens=_block_tokens(spec, {phase.sequence_length for phase in phases}),
         window_blocks=spec.shuffle.window_blocks or WINDOW_BLOCKS,
-        domains=tuple(Domain(domain.name, domain.tokens) for domain in domains),
+        domains=tuple(Domain(domain.name, domain.tokens, pools.get(domain.name)) for domain in domains),
         segments=tuple(segments),
         batches=tuple(batches),
     )

@@ -1,0 +1,50 @@
+"""What a plan says of its phases and domains."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from mixture.plan.phases import PhaseSteps
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedPhase:
+    """A phase as it will run. `shares` and `sequences` have one element a domain, in the plan's order of domains.
+
+    laid:      first step, steps, batch, length, mix, and the sums of sequences and tokens
+    shares:    exact, summing to 1
+    sequences: what the phase draws of each domain
+    """
+
+    laid: PhaseSteps
+    shares: tuple[Fraction, ...]
+    sequences: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        """The phase's name."""
+        return self.laid.name
+
+    def tokens(self, domain: int) -> int:
+        """The tokens that the phase draws of a domain."""
+        return self.sequences[domain] * self.laid.sequence_length
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedDomain:
+    """A domain over the whole run. `epochs` is tokens drawn ÷ tokens, exact; None for a domain without tokens."""
+
+    name: str
+    tokens: int
+    tokens_drawn: int
+    max_epochs: Fraction | None
+
+    @property
+    def epochs(self) -> Fraction | None:
+        """How often the domain is read."""
+        return Fraction(self.tokens_drawn, self.tokens) if self.tokens else None
+
+    def left_over(self, sequence_length: int) -> int:
+        """Tokens behind the last whole sequence of this length: no epoch reads them."""
+        return self.tokens % sequence_length
