@@ -79,7 +79,7 @@ def make_plan(
 
     catalog:    the spec's own, read if it is not given
     world_size: a number of ranks that every batch has to be divisible by
-    pools:      tokens by domain that the run is kept to; the others are read whole
+    pools:      tokens by domain that the run is kept to, whose epochs are then those of the pool; the others are whole
 
     What a spec may accept becomes a finding; what no run could be made of is raised: SpecError with the place in the
     spec, CatalogError where a table can not be read.
@@ -96,11 +96,12 @@ def make_plan(
     shares = [own.dense(len(domains)) for own in weights]
     data = schedule_data(spec, domains, phases, [tuple(apportion(own, WHOLE)) for own in shares], pools=pools or {})
 
-    undrawable = undrawable_phases(domains, phases, weights)
+    held = [replace(domain, tokens=(pools or {}).get(domain.name, domain.tokens)) for domain in domains]
+    undrawable = undrawable_phases(held, phases, weights)
     known = [not nowhere for nowhere in undrawable]
     schedule = _schedule(spec, data, known)
     drawn = _drawn(schedule, phases)
-    run = DomainsOfRun(spec, domains, phases, weights, undrawable, drawn)
+    run = DomainsOfRun(spec, held, phases, weights, undrawable, drawn)
     findings = [
         *run_findings.budget_mismatch(spec, phases),
         *run_findings.boundaries(spec, phases),
@@ -116,8 +117,8 @@ def make_plan(
         tokenizer=spec.tokenizer or next(iter(counted_with(domains, weights)), None),
         phases=tuple(PlannedPhase(*parts) for parts in zip(phases, shares, drawn, strict=True)),
         domains=tuple(
-            PlannedDomain(domain.name, domain.tokens, sum(run.tokens_drawn(d)), run.max_epochs(d))
-            for d, domain in enumerate(domains)
+            PlannedDomain(domain.name, domain.tokens, sum(run.tokens_drawn(d)), run.max_epochs(d), domain.pool_tokens)
+            for d, domain in enumerate(data.domains)
         ),
         findings=tuple(_ordered(spec, findings)),
         data=data,
@@ -132,7 +133,7 @@ def _schedule(spec: Spec, data: ScheduleData, known: Sequence[bool]) -> Schedule
     How many sequences a domain gives depends on weights alone, so a plan with such an error has all its other figures.
     """
     domains = tuple(
-        domain if is_known else replace(domain, tokens=data.block_tokens)
+        domain if is_known else replace(domain, tokens=data.block_tokens, pool_tokens=None)
         for domain, is_known in zip(data.domains, known, strict=True)
     )
     try:

@@ -33,18 +33,24 @@ class PlannedPhase:
 
 @dataclass(frozen=True, slots=True)
 class PlannedDomain:
-    """A domain over the whole run. `epochs` is tokens drawn ÷ tokens, exact; None for a domain without tokens."""
+    """A domain over the whole run. `pool_tokens` are those that the run is kept to; None where that is all of them."""
 
     name: str
     tokens: int
     tokens_drawn: int
     max_epochs: Fraction | None
+    pool_tokens: int | None = None
+
+    @property
+    def held(self) -> int:
+        """The tokens that the run may read: of the pool, or all."""
+        return self.tokens if self.pool_tokens is None else self.pool_tokens
 
     @property
     def epochs(self) -> Fraction | None:
-        """How often the domain is read."""
-        return Fraction(self.tokens_drawn, self.tokens) if self.tokens else None
+        """How often it is read, exact: tokens drawn ÷ tokens held; None for a domain without tokens."""
+        return Fraction(self.tokens_drawn, self.held) if self.held else None
 
     def left_over(self, sequence_length: int) -> int:
         """Tokens behind the last whole sequence of this length: no epoch reads them."""
-        return self.tokens % sequence_length
+        return self.held % sequence_length

@@ -83,6 +83,7 @@ def _domain(domain: PlannedDomain) -> Json:
     return {
         "domain": domain.name,
         "tokens": domain.tokens,
+        **({} if domain.pool_tokens is None else {"pool_tokens": domain.pool_tokens}),
         "tokens_drawn": domain.tokens_drawn,
         "epochs": json_value(domain.epochs),
         "max_epochs": json_value(domain.max_epochs),
