@@ -51,7 +51,7 @@ class DomainChange:
 def check_lock(
     lock: Lock, spec: Spec, *, catalog: Catalog | None = None, content: Mapping[str, str] | None = None
 ) -> Plan:
-    """The plan that spec and catalog give now, which is that of the lock.
+    """The plan that spec and catalog give now, which is that of the lock; pools, which no spec has, are the lock's own.
 
     catalog: the spec's own, read if it is not given
     content: content digests by domain name of the store that a lock would now be made with; None where there is none at
@@ -64,7 +64,8 @@ def check_lock(
     if catalog is None:
         catalog = read_catalog(spec.catalog.path, domain=spec.catalog.domain, place=spec.place("catalog"))
     try:
-        plan = make_plan(spec, catalog)
+        pools = {domain.name: domain.pool_tokens for domain in lock.data.domains if domain.pool_tokens is not None}
+        plan = make_plan(spec, catalog, pools=pools)
     except SpecError as error:
         changes = _changes_of_tokens(lock, catalog)
         if not changes:
