@@ -1,13 +1,15 @@
 """The schedule: pure integers over NumPy arrays, from a position to (domain, sequence) and back. Knows no files."""
 
 from mixture.schedule.apportion import WHOLE, apportion
+from mixture.schedule.coverage import Coverage
 from mixture.schedule.fields import MAX_SEQUENCES, Batch, Domain, ScheduleData, Segment
 from mixture.schedule.history import agreed_steps, history
 from mixture.schedule.layout import SegmentHandoff
+from mixture.schedule.reads import Draws, Read
 from mixture.schedule.rows import Rows
 from mixture.schedule.schedule import Schedule
 
 __all__ = [
-    "MAX_SEQUENCES", "WHOLE", "Batch", "Domain", "Rows", "Schedule", "ScheduleData", "Segment", "SegmentHandoff",
-    "agreed_steps", "apportion", "history",
+    "MAX_SEQUENCES", "WHOLE", "Batch", "Coverage", "Domain", "Draws", "Read", "Rows", "Schedule", "ScheduleData",
+    "Segment", "SegmentHandoff", "agreed_steps", "apportion", "history",
 ]  # fmt: skip

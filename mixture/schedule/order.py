@@ -146,6 +146,11 @@ class DomainOrder:
             block = self._permutations.of_pool(self.name, self.full_blocks).inverse(block)
         return block if block < self.blocks else None
 
+    def window_blocks(self, epoch: int, windows: range) -> np.ndarray:
+        """The blocks in storage of consecutive windows of an epoch, in order of place: int64."""
+        places = np.arange(windows.start * self.window, min(windows.stop * self.window, self.blocks))
+        return self.stored_blocks(self._permutations.of_pass(self.name, epoch, self.blocks).many(places))
+
     def stored_blocks(self, numbers: np.ndarray) -> np.ndarray:
         """The blocks in storage of blocks of the pool, int64 of any shape."""
         if not self.pooled:

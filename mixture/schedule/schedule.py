@@ -8,11 +8,13 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from mixture.errors import ScheduleError, nearest
+from mixture.schedule.coverage import Coverage
 from mixture.schedule.fields import ScheduleData, check_fields
 from mixture.schedule.history import history
 from mixture.schedule.layout import LaidSegment, SegmentHandoff, lay_segments
 from mixture.schedule.order import DomainOrder, Permutations
 from mixture.schedule.permute import I64
+from mixture.schedule.reads import Draws, Read, TokenRange
 from mixture.schedule.rows import Rows, bounds_by_domain, split_by_epoch
 from mixture.schedule.stretch import Stretch
 from mixture.schedule.windows import Windows
@@ -206,36 +208,52 @@ class Schedule:
 
     def iter_find(self, name: str, token: int) -> Iterator[int]:
         """The same, each worked out when asked for: a domain of few sequences may be read a billion times."""
-        d = self.domain_index(name)
-        domain = self.data.domains[d]
-        if not 0 <= token < domain.tokens:
-            raise ScheduleError(
-                f"token {token} is not in domain {name!r} of {domain.tokens} tokens",
-                code="token-out-of-range",
-                token=token,
-                tokens=domain.tokens,
-            )
-        return self._found(d, token)
+        found = self.reads(name, token, 1)
+        return (self.positions_before(read.step) + read.slot for read in found)
 
-    def _found(self, d: int, token: int) -> Iterator[int]:
-        domain = self.data.domains[d]
+    def reads(self, name: str, first_token: int, num_tokens: int, *, first_step: int = 0) -> Iterator[Read]:
+        """Every sequence from a step on that holds any of these tokens, in order, each worked out when asked for."""
+        d, wanted = self._token_range(name, first_token, num_tokens)
+        return (read for draws in self.draws(d, first_step) for read in wanted.reads(draws))
+
+    def count_reads(self, name: str, first_token: int, num_tokens: int, *, first_step: int = 0) -> int:
+        """How many sequences from a step on hold any of these tokens; whole epochs are counted at once."""
+        d, wanted = self._token_range(name, first_token, num_tokens)
+        return sum(wanted.count(draws) for draws in self.draws(d, first_step))
+
+    def draws(self, domain: int, first_step: int = 0, end_step: int | None = None) -> Iterator[Draws]:
+        """What steps first_step to end_step - 1 (default: the last) draw of a domain, stretch by stretch."""
+        end = self.steps if end_step is None else end_step
+        self.positions_before(first_step), self.positions_before(end)
+        return self._draws(domain, first_step, end)
+
+    def coverage(self, domain: int, step: int) -> Coverage:
+        """What all steps before this one have read of a domain's tokens, and how often."""
+        return Coverage(self.draws(domain, 0, step), self.data.block_tokens)
+
+    def _draws(self, d: int, first_step: int, end: int) -> Iterator[Draws]:
         for s, stretch in enumerate(self._stretches):
-            first = int(stretch.base[d])
-            drawn = int(self._drawn_before[s + 1][d] - self._drawn_before[s][d])
-            sequence = token // stretch.length
-            if drawn == 0 or (sequence + 1) * stretch.length > domain.tokens:
+            if first_step >= stretch.first_step + stretch.steps or end <= stretch.first_step:
                 continue
-            order = self._order(d, stretch.length)
-            step, here = -1, list[int]()  # draws go on from step to step, but not from slot to slot
-            for epoch in range(first // order.per_epoch, (first + drawn - 1) // order.per_epoch + 1):
-                k = order.draw(epoch, sequence)
-                if k is not None and first <= k < first + drawn:
-                    j, slot = stretch.where(d, k)
-                    if j != step:
-                        yield from sorted(here)
-                        step, here = j, []
-                    here.append(self.positions_before(stretch.first_step + j) + slot)
-            yield from sorted(here)
+            low = int(self._drawn_in(s, first_step)[d]) if first_step > stretch.first_step else 0
+            high = int(self._drawn_in(s, end)[d])
+            if low < high:
+                order, windows = self._order(d, stretch.length), self._windows_of(stretch.length)
+                yield Draws(d, stretch, order, windows, int(stretch.base[d]) + low, high - low)
+
+    def _token_range(self, name: str, first_token: int, num_tokens: int) -> tuple[int, TokenRange]:
+        d = self.domain_index(name)
+        tokens = self.data.domains[d].tokens
+        last = first_token + num_tokens - 1
+        if not 0 <= first_token <= last < tokens:
+            what = f"token {first_token} is" if num_tokens == 1 else f"tokens {first_token} to {last} are"
+            raise ScheduleError(
+                f"{what} not in domain {name!r} of {tokens} tokens",
+                code="token-out-of-range",
+                token=first_token,
+                tokens=tokens,
+            )
+        return d, TokenRange(first_token, num_tokens, tokens)
 
     def handoffs(self) -> list[SegmentHandoff]:
         """What each segment leaves unread of each domain where it begins."""
@@ -276,6 +294,11 @@ class Schedule:
             self._orders[domain, length] = order
         return order
 
+    def _windows_of(self, length: int) -> Windows:
+        if length not in self._windows:
+            self._windows[length] = Windows(length, self._permutations)
+        return self._windows[length]
+
     def _note_per_epoch(self, length: int, domains: I64) -> None:
         """Note the sequences an epoch of domains."""
         per_epoch = self._per_epoch.setdefault(length, np.zeros(len(self.names), dtype=np.int64))
@@ -310,9 +333,7 @@ class Schedule:
             (self._order(d, length), a, b)
             for d, a, b in zip(used.tolist(), low[used].tolist(), high[used].tolist(), strict=True)
         ]
-        if length not in self._windows:
-            self._windows[length] = Windows(length, self._permutations)
-        flat, starts = self._windows[length].sequences(ranges)
+        flat, starts = self._windows_of(length).sequences(ranges)
         shift = np.zeros(low.size, dtype=np.int64)
         shift[used] = starts - low[used]
         sequences: I64 = flat[(ahead + shift[domain])[run] + place]
