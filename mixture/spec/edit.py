@@ -23,14 +23,26 @@ class PhaseEdit:
 
     extent:  the form and its value as a spec has it: (Form.UNTIL, "80%"); it takes the place of any other form
     weights: shares by domain, which sum to 1 and are decimals with an end; they take the place of whatever rule stands
+    batch:   "8 sequences"
     """
 
     extent: tuple[Form, str] | None = None
     weights: Mapping[str, Fraction] | None = None
+    batch: str | None = None
 
 
-def edit_spec(text: str, phases: Mapping[int, PhaseEdit], *, budget: str | None = None, name: str | None = None) -> str:
-    """The text of a spec that `parse_spec` reads, with phases, by their place from 0, budget and name changed.
+def edit_spec(
+    text: str,
+    phases: Mapping[int, PhaseEdit],
+    *,
+    budget: str | None = None,
+    name: str | None = None,
+    batch: str | None = None,
+    tables: Mapping[str, str] | None = None,
+) -> str:
+    """The text of a spec that `parse_spec` reads, with phases, by their place from 0, budget, name and batch changed.
+
+    tables: other paths of tables, by the key that names them (`named_tables`), for a text that will lie elsewhere
 
     What comes out is for `parse_spec` to judge: a value that is none is refused there, at its place.
     """
@@ -40,23 +52,42 @@ def edit_spec(text: str, phases: Mapping[int, PhaseEdit], *, budget: str | None 
         root["mixture"] = name
     if budget is not None:
         root["budget"] = _scalar(budget)
+    if batch is not None:
+        root["batch"] = _scalar(batch)
+    for key, path in (tables or {}).items():
+        _set_table(root, key, path)
     for i, edit in phases.items():
-        phase = root["phases"][i]
-        if edit.extent is not None:
-            form, value = edit.extent
-            for other in Form:
-                if other is not form:
-                    phase.pop(other.value, None)
-            if form.value in phase:
-                phase[form.value] = _scalar(value)
-            else:  # behind the name, where extents stand
-                phase.insert(1, form.value, _scalar(value))
-        if edit.weights is not None:
-            # In percent, a number is a plain word to YAML, and is written as it is here.
-            phase["weights"] = CommentedMap((name, f"{format_exact(x * 100)}%") for name, x in edit.weights.items())
+        _edit_phase(root["phases"][i], edit)
     written = io.StringIO()
     yaml.dump(root, written)
     return written.getvalue()
+
+
+def _edit_phase(phase: CommentedMap, edit: PhaseEdit) -> None:
+    if edit.extent is not None:
+        form, value = edit.extent
+        for other in Form:
+            if other is not form:
+                phase.pop(other.value, None)
+        if form.value in phase:
+            phase[form.value] = _scalar(value)
+        else:  # behind the name, where extents stand
+            phase.insert(1, form.value, _scalar(value))
+    if edit.batch is not None:
+        phase["batch"] = _scalar(edit.batch)
+    if edit.weights is not None:
+        # In percent, a number is a plain word to YAML, and is written as it is here.
+        phase["weights"] = CommentedMap((name, f"{format_exact(x * 100)}%") for name, x in edit.weights.items())
+
+
+def _set_table(root: CommentedMap, key: str, path: str) -> None:
+    *holders, last = (int(part) if part.isdigit() else part for part in re.findall("[a-z]+|[0-9]+", key))
+    for holder in holders:
+        root = root[holder]
+    if isinstance(root[last], CommentedMap):
+        root[last]["table"] = path
+    else:
+        root[last] = path
 
 
 def _yaml() -> YAML:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from functools import partial
 
@@ -18,6 +19,9 @@ _UNITS: dict[Form, tuple[Unit, ...]] = {
     Form.UNTIL: (Unit.STEPS, Unit.PERCENT, Unit.TOKENS),
 }
 
+_RATIO = re.compile("([0-9]{1,40})/([0-9]{1,40})")
+"""A part of the budget that no percentage says exactly: `until: 108000/390251`."""
+
 
 def read_extent(node: Node, *, form: Form) -> Extent:
     """The extent that stands at the key `share`, `tokens`, `steps` or `until`. It is never nothing."""
@@ -26,6 +30,10 @@ def read_extent(node: Node, *, form: Form) -> Extent:
 
 def _parse_extent(text: str, *, form: Form) -> Extent:
     units = _UNITS[form]
+    ratio = _RATIO.fullmatch(text) if Unit.PERCENT in units else None
+    if ratio and int(ratio[2]):
+        part = _part(text, Fraction(int(ratio[1]), int(ratio[2])))
+        return Extent(form=form, amount=part, unit=Unit.PERCENT)
     bare = units[0] if len(units) == 1 else None
     number = text
     if form is Form.UNTIL and text.startswith("step "):

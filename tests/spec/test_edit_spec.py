@@ -7,6 +7,7 @@ import pytest
 
 from mixture.errors import MixtureError
 from mixture.spec import Form, PhaseEdit, ShareMap, edit_spec, parse_spec
+from mixture.spec.tables import named_tables
 
 MIXTURES = Path(__file__).parents[2] / "mixtures"
 TEXT = """\
@@ -67,3 +68,33 @@ def test_what_is_no_value_is_refused_where_it_stands_and_changes_nothing_else(va
         read(edit_spec(TEXT, {}, budget=value))
     errors = getattr(refused.value, "errors", None) or [refused.value]
     assert [error.place.line for error in errors] == [6]
+
+
+def test_batches_are_changed_and_tables_found_from_elsewhere():
+    text = """\
+mixture: tables
+catalog: {table: cells.csv, domain: cell}
+sequence_length: 64
+batch: 8 sequences          # small
+budget: 100 steps
+phases:
+  - phase: map
+    share: 20%
+    weights: {table: 50%, column: 50%}    # domains that are called so
+  - phase: table
+    share: 20%
+    batch: 16 sequences
+    weights: {table: w.csv, column: x}
+  - phase: groups
+    weights:
+      - {where: q = 1, share: 40%, within: uniform}
+      - {where: q = 2, share: 60%, within: {table: w.csv, column: y}}
+"""
+    paths = {"catalog": "../cells.csv", "phases[1].weights": "../w.csv", "phases[2].weights[1].within": "../w.csv"}
+    spec, before = (
+        read(edit_spec(text, {1: PhaseEdit(batch="6 sequences")}, batch="3 sequences", tables=paths)),
+        read(text),
+    )
+    assert dict(named_tables(spec)) == {key: Path("..") / path for key, path in named_tables(before)}
+    assert (spec.batch.amount, spec.phases[1].batch.amount) == (3, 6)
+    assert spec.phases[0] == before.phases[0]
