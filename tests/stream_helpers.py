@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
+from mixture.json_text import digest
 from mixture.plan import Lock, make_lock, make_plan
+from mixture.plan.lock import Mask, document
+from mixture.plan.masks import in_order
 from mixture.spec import load_spec
 from mixture.store import Store, ingest, open_store
 from mixture.stream import Batch
@@ -46,6 +50,12 @@ def lock_over(store: Store, folder: Path, phases: str, **keys: str) -> Lock:
     spec.write_text("\n".join([*lines, "phases:", phases]), encoding="utf-8")
     content = {name: domain.content for name, domain in store.domains.items()}
     return make_lock(make_plan(load_spec(spec)), content=content)
+
+
+def with_masks(lock: Lock, *masks: Mask) -> Lock:
+    """The lock with text taken down, as it would stand in a file."""
+    masked = replace(lock, masks=in_order(lock.data, masks))
+    return replace(masked, digest=digest(document(masked)))
 
 
 def bytes_of(batches: Iterable[Batch]) -> bytes:

@@ -15,7 +15,7 @@ from mixture.plan import Lock
 from mixture.schedule import Rows
 from mixture.store import Spans, Store
 from mixture.stream import Batch, LocalStream, to_arrow
-from mixture.stream.batch import Tokens, arrow_schema, row_parts
+from mixture.stream.batch import Tokens, arrow_schema, mask_bytes, row_parts
 
 PART_BYTES = 4 << 20
 """Tokens of one record batch, about; below the 16 MiB that one may have, as each open stream holds one. Of 2 MiB, a
@@ -43,14 +43,16 @@ class StepReader(LocalStream):
     @property
     def schema(self) -> pa.Schema:
         """Of its record batches."""
-        return arrow_schema(self.store.dtype, documents=self._documents)
+        return arrow_schema(self.store.dtype, documents=self._documents, masked=self._masks is not None)
 
     def no_rows(self) -> pa.RecordBatch:
         """A record batch without rows."""
         one = np.ones(1, np.int64)
         spans = Spans(np.arange(2), one, one) if self._documents else None
         tokens = one[:, None].astype(self.store.dtype)
-        return next(to_arrow(Batch(0, tokens, np.zeros(1, np.int32), one, one, one, spans), self.domains)).slice(0, 0)
+        masked = None if self._masks is None else np.zeros(tokens.shape, np.bool_)
+        row = Batch(0, tokens, np.zeros(1, np.int32), one, one, one, spans, masked)
+        return next(to_arrow(row, self.domains)).slice(0, 0)
 
     def close(self) -> None:
         """Let go of the rows that were worked out ahead."""
@@ -60,7 +62,8 @@ class StepReader(LocalStream):
         """The rows of a batch of this stream with their tokens, in order; one part without rows where it has none."""
         length = self._schedule.length_of(batch.step)
         width = length + 1 if self._next_token else length
-        for part, spans in self._pieces(batch, length, width * self.store.dtype.itemsize):
+        row_bytes = width * self.store.dtype.itemsize + (0 if self._masks is None else mask_bytes(width))
+        for part, spans in self._pieces(batch, length, row_bytes):
             domain, first_token = batch.domain[part], batch.first_token[part]
             tokens = self._read_tokens(domain, first_token, length, width)
             rows = replace(
@@ -71,6 +74,7 @@ class StepReader(LocalStream):
                 epoch=batch.epoch[part],
                 first_token=first_token,
                 spans=spans,
+                masked=self._hide(batch.step, domain, first_token, tokens),
             )
             yield Part(rows, len(batch) if part.stop == len(batch) else None)
 

@@ -15,6 +15,7 @@ from mixture.errors import StreamError
 from mixture.schedule import Schedule
 from mixture.store import Spans
 from mixture.stream import Batch, arrow_schema, rank_slots
+from mixture.stream.masks import Masks
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,7 @@ class Expected:
 
     more_tokens: of a row, behind its sequence length: 1 with the next token
     documents:   whether rows say where documents begin and end
+    masks:       the lock's, whose text must be hidden under the id `hidden`; None where it has none
     """
 
     metadata: Mapping[str, str]
@@ -32,6 +34,8 @@ class Expected:
     world_size: int
     more_tokens: int
     documents: bool
+    masks: Masks | None
+    hidden: int
 
 
 def read_steps(body: Body, expected: Expected, steps: range) -> Iterator[Batch]:
@@ -97,7 +101,8 @@ def _check_run(schema: pa.Schema, expected: Expected) -> None:
                 found=found,
                 expected=value,
             )
-    if not schema.equals(arrow_schema(expected.dtype, documents=expected.documents)):
+    is_masked = expected.masks is not None
+    if not schema.equals(arrow_schema(expected.dtype, documents=expected.documents, masked=is_masked)):
         raise StreamError(f"the service sends other columns: {schema.names}", code="answer-invalid")
 
 
@@ -106,6 +111,7 @@ class _Rows:
 
     def __init__(self, expected: Expected, step: int) -> None:
         schedule = expected.schedule
+        self._expected = expected
         slots = rank_slots(schedule.batch_of(step), expected.rank, expected.world_size)
         n, length = len(slots), schedule.length_of(step)
         self._first_position = schedule.positions_before(step) + slots.start
@@ -116,6 +122,7 @@ class _Rows:
             position=np.empty(n, np.int64),
             epoch=np.empty(n, np.int64),
             first_token=np.empty(n, np.int64),
+            masked=None if expected.masks is None else np.empty((n, length + expected.more_tokens), np.bool_),
         )
         self._spans: list[Spans] | None = [] if expected.documents else None
         self._there = 0
@@ -135,6 +142,11 @@ class _Rows:
             "domain": domain.indices.to_numpy(),
             **{name: record.column(name).to_numpy() for name in ("position", "epoch", "first_token")},
         }
+        if batch.masked is not None:
+            masked = record.column("masked").flatten()
+            if len(masked) != n * width:
+                raise InterruptedRequestError(f"step {batch.step}: {n} rows, {len(masked)} tokens masked or not")
+            columns["masked"] = masked.to_numpy(zero_copy_only=False).reshape(n, width)
         for name, column in columns.items():
             getattr(batch, name)[part] = column
         self._there = part.stop
@@ -145,14 +157,29 @@ class _Rows:
         self._checksum.add(Batch(batch.step, **columns, spans=spans))
 
     def whole(self, said: Mapping[str, str]) -> Batch:
-        """The step. Raises InterruptedRequestError where it is not whole, not in its place, or damaged."""
+        """The step. Raises InterruptedRequestError where it is not whole, not in its place, or damaged; StreamError,
+        `answer-invalid`, where the service masked other text than the lock does."""
         batch = self._batch
         stated = (said.get(Key.STEP), said.get(Key.ROWS), said.get(Key.CHECKSUM))
         found = (str(batch.step), str(self._there), self._checksum.hex())
         places = np.arange(self._first_position, self._first_position + len(batch))
         if stated != found or self._there != len(batch) or not np.array_equal(batch.position, places):
             raise InterruptedRequestError(f"step {batch.step} is damaged: {found}, and the service says {stated}")
+        self._check_masks()
         return batch if self._spans is None else replace(batch, spans=_joined(self._spans))
+
+    def _check_masks(self) -> None:
+        """What was taken down by the lock is what the service says that it hid, and is hidden here whatever it did."""
+        batch, masks = self._batch, self._expected.masks
+        if masks is None or batch.masked is None:
+            return
+        hidden = masks.hide(batch.step, batch.domain, batch.first_token, batch.input_ids, self._expected.hidden)
+        if not np.array_equal(hidden, batch.masked):
+            raise StreamError(
+                f"step {batch.step}: the service masks {np.count_nonzero(batch.masked)} tokens, the lock "
+                f"{np.count_nonzero(hidden)}, or others",
+                code="answer-invalid",
+            )
 
 
 def _spans(record: pa.RecordBatch) -> Spans:

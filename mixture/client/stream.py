@@ -96,6 +96,8 @@ class RemoteStream(Stream):
             world_size=self.world_size,
             more_tokens=int(self._next_token),
             documents=self._documents,
+            masks=self._masks,
+            hidden=self.store.end_of_document,
         )
         steps = range(step, min(step + MOST_STEPS, self.steps))
         query = {

@@ -15,7 +15,6 @@ import numpy.typing as npt
 import xxhash
 
 from mixture.stream import Batch, Stream
-from mixture.stream.state import content_digest
 
 MEDIA_TYPE = "application/vnd.apache.arrow.stream"
 MOST_STEPS = 10_000
@@ -52,12 +51,12 @@ class End(StrEnum):
 def stream_metadata(stream: Stream, first_step: int) -> dict[str, str]:
     """The metadata of a schema: the lock's digest and the content that it is read from, for whom, and from where on.
 
-    CONTENT is that of all domains that the run reads; HISTORY is the schedule's before the first step.
+    CONTENT is that of all that the run reads, masks included; HISTORY is the schedule's before the first step.
     """
     schedule = stream.lock.schedule()
     return {
         Key.LOCK: stream.lock.digest,
-        Key.CONTENT: content_digest(schedule, stream.store, schedule.steps),
+        Key.CONTENT: stream.content(schedule.steps),
         Key.HISTORY: schedule.history(first_step),
         Key.FIRST_STEP: str(first_step),
         Key.RANK: str(stream.rank),
@@ -68,10 +67,10 @@ def stream_metadata(stream: Stream, first_step: int) -> dict[str, str]:
 class Checksum:
     """XXH3 (64 bits, lower-case hex) over the rows of a step.
 
-    Of each record batch in turn: position, domain, epoch, first_token, input_ids, and with documents how many each row
-    has (int64), document, document_end; little-endian, without gaps. It finds what a network or a proxy did, not what
-    somebody meant to do: for that there is TLS. (30 GB/s, where CRC-32 took 2.5 and BLAKE2b 0.9: a fiftieth of the time
-    that sending takes, not half of it.)
+    Of each record batch in turn: position, domain, epoch, first_token, input_ids; with documents how many each row has
+    (int64), document, document_end; with masks masked, a byte a token; little-endian, without gaps. It finds what a
+    network or a proxy did, not what somebody meant to do: for that there is TLS. (30 GB/s, where CRC-32 took 2.5 and
+    BLAKE2b 0.9: a fiftieth of the time that sending takes, not half of it.)
     """
 
     def __init__(self) -> None:
@@ -79,7 +78,7 @@ class Checksum:
 
     def add(self, rows: Batch) -> None:
         """Take in the rows of one record batch."""
-        columns: list[npt.NDArray[np.integer]] = [
+        columns: list[npt.NDArray[np.integer | np.bool_]] = [
             rows.position,
             rows.domain,
             rows.epoch,
@@ -88,6 +87,8 @@ class Checksum:
         ]
         if rows.spans is not None:
             columns += [np.diff(rows.spans.offsets), rows.spans.document, rows.spans.end]
+        if rows.masked is not None:
+            columns.append(rows.masked)
         for column in columns:
             self._hash.update(np.ascontiguousarray(column).data.cast("B") if column.size else b"")
 

@@ -25,6 +25,9 @@ class Batch:
     epoch:       int64 [n], passes over the domain before this one
     first_token: int64 [n], where the row begins in its domain
     spans:       the documents of each row (of its first L tokens), where they were asked for
+    masked:      bool, of the shape of input_ids: True where a token was taken down, and stands as the store's
+                 end_of_document, so that no loss is taken there (with the next token, loss i is of token i + 1);
+                 None where the lock has no masks at all
     """
 
     step: int
@@ -34,15 +37,17 @@ class Batch:
     epoch: npt.NDArray[np.int64]
     first_token: npt.NDArray[np.int64]
     spans: Spans | None = None
+    masked: npt.NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
         return len(self.position)
 
 
-def arrow_schema(dtype: npt.DTypeLike, *, documents: bool = False) -> pa.Schema:
+def arrow_schema(dtype: npt.DTypeLike, *, documents: bool = False, masked: bool = False) -> pa.Schema:
     """step, position int64 · domain dictionary of strings · epoch, first_token int64 · input_ids list of integers.
 
     documents: and for each row `document` and `document_end`, lists of int64, as `Spans` has document and end
+    masked:    and `masked`, a list of bool as long as input_ids, as `Batch` has it
     """
     fields = [
         pa.field("step", pa.int64(), nullable=False),
@@ -54,11 +59,18 @@ def arrow_schema(dtype: npt.DTypeLike, *, documents: bool = False) -> pa.Schema:
     ]
     if documents:
         fields += [pa.field(name, _list_of(pa.int64())) for name in ("document", "document_end")]
+    if masked:
+        fields.append(pa.field("masked", _list_of(pa.bool_())))
     return pa.schema(fields)
 
 
 def _list_of(kind: pa.DataType) -> pa.ListType:
     return pa.list_(pa.field("item", kind, nullable=False))
+
+
+def mask_bytes(width: int) -> int:
+    """What a row's mask takes in Arrow: a bit a token."""
+    return -(-width // 8)
 
 
 def row_parts(rows: int, row_bytes: int, spans: Spans | None, most: int) -> Iterator[slice]:
@@ -74,12 +86,13 @@ def row_parts(rows: int, row_bytes: int, spans: Spans | None, most: int) -> Iter
 
 
 def to_arrow(batch: Batch, domains: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """A batch as record batches of at most about 16 MiB, in the schema of `arrow_schema`; with documents where it has
-    them."""
-    schema = arrow_schema(batch.input_ids.dtype, documents=batch.spans is not None)
+    """A batch as record batches of at most about 16 MiB, in the schema of `arrow_schema`; with documents and masks
+    where it has them."""
+    schema = arrow_schema(batch.input_ids.dtype, documents=batch.spans is not None, masked=batch.masked is not None)
     width = batch.input_ids.shape[1]
     names = pa.array(domains, pa.string())
-    for part in row_parts(len(batch), width * batch.input_ids.dtype.itemsize, batch.spans, RECORD_BATCH_BYTES):
+    row_bytes = width * batch.input_ids.dtype.itemsize + (0 if batch.masked is None else mask_bytes(width))
+    for part in row_parts(len(batch), row_bytes, batch.spans, RECORD_BATCH_BYTES):
         ids = batch.input_ids[part]
         columns = [
             pa.array(np.full(len(ids), batch.step, np.int64)),
@@ -92,9 +105,11 @@ def to_arrow(batch: Batch, domains: Sequence[str]) -> Iterator[pa.RecordBatch]:
         if batch.spans is not None:
             spans = batch.spans.rows(part)
             columns += [_lists(spans.offsets, spans.document), _lists(spans.offsets, spans.end)]
+        if batch.masked is not None:
+            columns.append(_lists(np.arange(len(ids) + 1) * width, batch.masked[part].reshape(-1)))
         yield pa.record_batch(columns, schema=schema)
 
 
-def _lists(offsets: npt.NDArray[np.int64], values: npt.NDArray[np.integer]) -> pa.ListArray:
+def _lists(offsets: npt.NDArray[np.int64], values: npt.NDArray[np.integer | np.bool_]) -> pa.ListArray:
     items = pa.array(values)
     return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), items, type=_list_of(items.type))

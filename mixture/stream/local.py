@@ -82,7 +82,16 @@ class LocalStream(Stream):
             ids = self._with_next(numbers, first_token, length, self._tokens[domain])
         else:
             ids = self._rows(numbers, first_token, length)
-        return Batch(step, ids, domain, rows.position[part], rows.epoch[part], first_token, spans)
+        masked = self._hide(step, domain, first_token, ids)
+        return Batch(step, ids, domain, rows.position[part], rows.epoch[part], first_token, spans, masked)
+
+    def _hide(
+        self, step: int, domain: npt.NDArray[np.int32], first_token: I64, ids: Tokens
+    ) -> npt.NDArray[np.bool_] | None:
+        """Overwrite what is taken down at a step: where that is, None where the lock has no masks."""
+        if self._masks is None:
+            return None
+        return self._masks.hide(step, domain, first_token, ids, self.store.end_of_document)
 
     def _rows(self, numbers: I64, first_token: I64, length: int) -> Tokens:
         """Rows [n, length] as the store has them."""

@@ -39,8 +39,11 @@ class StreamState(_Model):
 
     step:       the next step to read; a step that was begun and not finished is read again
     history:    the digest of all that decided what was read before it
-    content:    the digest of the content of the domains that were weighted before it, and what it is made of
+    content:    the digest of the content of the domains that were weighted before it and of the masks that began, and
+                what it is made of (`content_digest`)
     boundaries: (step, history) where the segments and batches so far begin
+    masks:      the digest of the masks that began before it (`Masks.digest`), which is inside `content` and stands here
+                so that a refusal can say what differs; None where none had
     accepted:   where the content changed and that was accepted
     """
 
@@ -48,10 +51,11 @@ class StreamState(_Model):
     history: _Hex
     content: _Content
     boundaries: list[_Boundary]
+    masks: _Hex | None = None
     accepted: list[AcceptedContent] = []
 
     def as_dict(self) -> dict[str, Any]:
-        """The state as JSON has it; `accepted` only where there is something."""
+        """The state as JSON has it; `masks` and `accepted` only where there is something."""
         return self.model_dump(mode="json", exclude_defaults=True)
 
 
@@ -71,21 +75,48 @@ def boundaries(schedule: Schedule, step: int) -> list[tuple[int, str]]:
     return [(start, schedule.history(start)) for start in sorted(starts) if start < step]
 
 
-def content_digest(schedule: Schedule, store: StoreDescription, step: int) -> str:
-    """The digest over the content digests of the domains that are weighted before a step."""
+def content_digest(schedule: Schedule, store: StoreDescription, step: int, masks: str | None) -> str:
+    """The digest over the content digests of the domains that are weighted before a step, and the masks of before it.
+
+    masks: the digest of those that begin before the step (`Masks.digest`), None where none does
+
+    It is `tokens:` and the SHA-256 of the canonical JSON of a list: [name, content] a domain, in the lock's order, and
+    behind them, where there are masks, [their digest].
+    """
     segments = [segment for segment in schedule.data.segments if segment.first_step < step]
     return digest_of(
         {
             name: store.domains[name].content
             for d, name in enumerate(schedule.names)
             if any(segment.weights[d] for segment in segments)
-        }
+        },
+        masks,
     )
 
 
-def digest_of(contents: Mapping[str, str]) -> str:
-    """`tokens:` and the SHA-256 of content digests by domain."""
-    return "tokens:" + digest([*contents.items()])
+def digest_of(contents: Mapping[str, str], masks: str | None = None) -> str:
+    """`tokens:` and the SHA-256 of content digests by domain, and of the digest of masks where there is one."""
+    return "tokens:" + digest([*contents.items(), *([] if masks is None else [[masks]])])
+
+
+def content_differs(schedule: Schedule, store: StoreDescription, state: StreamState, found: str) -> StreamError:
+    """The refusal of a state of other content than what is here: of other text, or of the same with other masks."""
+    if state.content == content_digest(schedule, store, state.step, state.masks):
+        message = (
+            f"the masks are not those under which the state was saved: text that was taken down before step "
+            f"{state.step} in the one was read in the other"
+        )
+        hint = (
+            f"resume under the lock it was saved under, or one that takes down more from step {state.step} on, or open "
+            "this one with accept_content='a reason'"
+        )
+    else:
+        message = (
+            f"the store's content is not what was read before step {state.step}: {found} here, {state.content} in the "
+            "state"
+        )
+        hint = "open the store that the run began with, or open this one with accept_content='a reason'"
+    return StreamError(message, code="content-differs", hint=hint, found=found, expected=state.content)
 
 
 def check_history(schedule: Schedule, state: StreamState) -> None:

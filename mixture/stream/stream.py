@@ -10,12 +10,14 @@ from mixture.errors import StreamError
 from mixture.plan import Lock
 from mixture.store import StoreDescription, disagreements
 from mixture.stream.batch import Batch
+from mixture.stream.masks import Masks
 from mixture.stream.ranks import check_divisible, check_rank
 from mixture.stream.state import (
     AcceptedContent,
     StreamState,
     boundaries,
     check_history,
+    content_differs,
     content_digest,
     digest_of,
     read_state,
@@ -55,6 +57,7 @@ class Stream(ABC):
         self.domains = schedule.names
         self.step, self.steps = first_step, schedule.steps
         self._schedule = schedule
+        self._masks = Masks(lock) if lock.masks else None
         self._next_token, self._documents, self._uneven = next_token, documents, uneven
         self._accept_content = accept_content
         self._accepted: list[AcceptedContent] = []
@@ -86,14 +89,15 @@ class Stream(ABC):
     def state_dict(self) -> dict[str, Any]:
         """Where the stream stands, as JSON has it: {step, history, content, boundaries}.
 
-        It is small, and the same for all ranks, workers and world sizes. `accepted` is there where other content was
-        accepted.
+        It is small, and the same for all ranks, workers and world sizes. `masks` is there where some began before the
+        step, `accepted` where other content was accepted.
         """
         return StreamState(
             step=self.step,
             history=self._schedule.history(self.step),
-            content=content_digest(self._schedule, self.store, self.step),
+            content=self.content(self.step),
             boundaries=boundaries(self._schedule, self.step),
+            masks=self._masks_before(self.step),
             accepted=self._accepted,
         ).as_dict()
 
@@ -114,18 +118,11 @@ class Stream(ABC):
         check_history(self._schedule, saved)
         if not self._uneven:
             check_divisible(self._schedule.data, self.world_size, saved.step)
-        content = content_digest(self._schedule, self.store, saved.step)
+        content = self.content(saved.step)
         accepted = list(saved.accepted)
         if content != saved.content:
             if not self._accept_content:
-                raise StreamError(
-                    f"the store's content is not what was read before step {saved.step}: {content} here, "
-                    f"{saved.content} in the state",
-                    code="content-differs",
-                    hint="open the store that the run began with, or open this one with accept_content='a reason'",
-                    found=content,
-                    expected=saved.content,
-                )
+                raise content_differs(self._schedule, self.store, saved, content)
             accepted.append(AcceptedContent(step=saved.step, content=saved.content, reason=self._accept_content))
         else:
             # What was accepted on opening stands, though the domains that differ may not have been read yet.
@@ -135,6 +132,13 @@ class Stream(ABC):
             ]
         self._accepted = accepted
         self.step = saved.step
+
+    def content(self, step: int) -> str:
+        """The digest of the content that is read before a step, less what is taken down (`StreamState.content`)."""
+        return content_digest(self._schedule, self.store, step, self._masks_before(step))
+
+    def _masks_before(self, step: int) -> str | None:
+        return None if self._masks is None else self._masks.digest(step)
 
     @abstractmethod
     def _read(self, step: int) -> Iterator[Batch]:
