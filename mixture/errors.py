@@ -5,6 +5,7 @@ MixtureError
 ├── SpecError        a spec file can not be read, or does not say something a run can be made from
 ├── CatalogError     a catalog table can not be read, or a condition on it is not allowed
 ├── PlanError        a plan has errors that the spec does not accept
+├── AmendError       a lock can not be amended like this
 ├── LockError        a lock file is damaged, of another format, or no longer what spec and catalog give
 ├── ScheduleError    a question outside of a schedule: a position past its end, a domain it does not know
 ├── StoreError       a token store is incomplete, damaged, or not the one that a lock names
@@ -84,6 +85,10 @@ class CatalogError(MixtureError):
 
 class PlanError(MixtureError):
     """A plan has errors that the spec does not accept."""
+
+
+class AmendError(MixtureError):
+    """A lock can not be amended like this: it would change what was read, or is not possible at this step."""
 
 
 class LockError(MixtureError):

@@ -1,12 +1,20 @@
 """Plans and locks: spec and catalog worked out, what that finds, and the file that fixes a run."""
 
+from mixture.plan.amendment import Amendment
 from mixture.plan.caps import tokens_over_cap
+from mixture.plan.diff import Diff, Distance, Figures, Move, PhasePair, Resized, diff
+from mixture.plan.diff_files import read_sides
+from mixture.plan.diff_markdown import diff_markdown
+from mixture.plan.diff_parting import Parting
+from mixture.plan.diff_report import diff_json
+from mixture.plan.diff_sides import Side, Stretch, side_of
 from mixture.plan.distance import half_l1, hellinger
 from mixture.plan.figures import decimal, fraction_of, json_value
 from mixture.plan.findings import LEVELS, Finding, Level
-from mixture.plan.lock import Accepted, Checked, Lock, LockPhase, make_lock
+from mixture.plan.lock import Accepted, Amends, Checked, Lock, LockPhase, Mask
 from mixture.plan.lock_check import DomainChange, check_lock
 from mixture.plan.lock_file import lock_text, parse_lock, read_lock, write_lock
+from mixture.plan.locking import make_lock
 from mixture.plan.phases import PhaseSteps
 from mixture.plan.plan import Plan, make_plan
 from mixture.plan.planned import PlannedDomain, PlannedPhase
@@ -15,18 +23,33 @@ from mixture.plan.report import finding_json, plan_json
 __all__ = [
     "LEVELS",
     "Accepted",
+    "Mask",
+    "Amends",
+    "Amendment",
     "Checked",
+    "Diff",
+    "Distance",
     "DomainChange",
+    "Figures",
     "Finding",
     "Level",
     "Lock",
     "LockPhase",
+    "Move",
+    "Parting",
+    "PhasePair",
     "PhaseSteps",
     "Plan",
     "PlannedDomain",
     "PlannedPhase",
+    "Resized",
+    "Side",
+    "Stretch",
     "check_lock",
     "decimal",
+    "diff",
+    "diff_json",
+    "diff_markdown",
     "finding_json",
     "fraction_of",
     "half_l1",
@@ -38,6 +61,8 @@ __all__ = [
     "parse_lock",
     "plan_json",
     "read_lock",
+    "read_sides",
+    "side_of",
     "tokens_over_cap",
     "write_lock",
 ]

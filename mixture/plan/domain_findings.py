@@ -25,6 +25,8 @@ class DomainsOfRun:
 
     undrawable: by domain, the phases that can not draw from it (`undrawable_phases`)
     drawn:      by phase, the sequences of each domain
+    before:     the tokens of each domain that were read before these phases, in a run that was amended
+    tokenizer:  the run's
     """
 
     spec: Spec
@@ -33,13 +35,18 @@ class DomainsOfRun:
     weights: Sequence[PhaseWeights]
     undrawable: Sequence[Sequence[int]]
     drawn: Sequence[Sequence[int]]
+    before: Sequence[int]
+    tokenizer: str | None
 
     def weighed_in(self, d: int) -> list[int]:
         """The phases that give a domain a weight above 0."""
         return _weighed_in(self.weights, d)
 
     def tokens_drawn(self, d: int) -> list[int]:
-        """The tokens of a domain that each phase draws."""
+        """The tokens of a domain that were read before, and that each phase draws."""
+        return [self.before[d], *self._to_come(d)]
+
+    def _to_come(self, d: int) -> list[int]:
         return [drawn[d] * phase.sequence_length for phase, drawn in zip(self.phases, self.drawn, strict=True)]
 
     def max_epochs(self, d: int) -> Fraction | None:
@@ -92,10 +99,10 @@ class DomainsOfRun:
 
     def _over_epochs(self) -> Iterator[Finding]:
         for d, domain in enumerate(self.domains):
-            cap, tokens = self.max_epochs(d), self.tokens_drawn(d)
-            drawn = sum(tokens)
+            cap, tokens = self.max_epochs(d), self._to_come(d)
+            drawn = sum(tokens) + self.before[d]
             missing = tokens_over_cap(drawn, domain.tokens, cap)
-            if cap is None or not missing or self.undrawable[d]:
+            if cap is None or not missing or not any(tokens) or self.undrawable[d]:
                 continue
             needed = ceil(drawn / cap)
             most = max(range(len(tokens)), key=tokens.__getitem__)
@@ -120,9 +127,8 @@ class DomainsOfRun:
 
     def _other_tokenizer(self) -> Iterator[Finding]:
         """Token counts of one tokenizer say nothing about another's."""
-        by_tokenizer = counted_with(self.domains, self.weights)
-        expected = self.spec.tokenizer or next(iter(by_tokenizer), None)
-        for tokenizer, names in by_tokenizer.items():
+        expected = self.tokenizer
+        for tokenizer, names in counted_with(self.domains, self.weights).items():
             if tokenizer == expected:
                 continue
             other = "the spec names" if self.spec.tokenizer else "others were counted with"
@@ -150,7 +156,7 @@ class DomainsOfRun:
                 )
 
     def _unused(self) -> Iterator[Finding]:
-        unused = [d for d in range(len(self.domains)) if not self.weighed_in(d)]
+        unused = [d for d in range(len(self.domains)) if not self.weighed_in(d) and not self.before[d]]
         if unused:
             yield Finding(
                 FindingCode.DOMAIN_UNUSED,

@@ -7,11 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from mixture.errors import LockError, Place
 from mixture.json_text import digest
-from mixture.plan.figures import json_value
-from mixture.plan.findings import Finding
-from mixture.plan.plan import Plan
 from mixture.schedule import Schedule, ScheduleData
-from mixture.spec import FindingCode
 
 FORMAT = 1
 NUM_CHECKED = 8
@@ -116,36 +112,8 @@ class Lock:
         return next(held, None)
 
 
-def make_lock(plan: Plan, *, content: Mapping[str, str] | None = None) -> Lock:
-    """Make a plan permanent.
-
-    content: content digests by domain name, where the catalog is a store's
-
-    Raises PlanError, with the first one's code and place, where an error of the plan is not accepted.
-    """
-    plan.require()
-    names = {domain.name for domain in plan.domains}
-    lock = Lock(
-        mixture=plan.spec.mixture,
-        tokenizer=plan.tokenizer,
-        amends=None,
-        lineage=(),
-        data=plan.data,
-        phases=tuple(LockPhase(phase.name, phase.laid.first_step, phase.laid.steps) for phase in plan.phases),
-        masks=(),
-        content={name: held for name, held in (content or {}).items() if name in names},
-        accepted=tuple(
-            # A batch that some number of ranks can not share is no part of the run, which is the same for every number.
-            _accepted(finding)
-            for finding in plan.findings
-            if finding.accepted and finding.code is not FindingCode.BATCH_NOT_DIVISIBLE
-        ),
-        spec_digest=plan.spec_digest,
-        catalog_digest=plan.catalog.digest,
-        check=_look_up(plan.schedule),
-        digest="",
-        _schedule=plan.schedule,
-    )
+def with_digest(lock: Lock) -> Lock:
+    """The same lock under the digest of what it now says."""
     return replace(lock, digest=digest(document(lock)))
 
 
@@ -210,7 +178,7 @@ def self_check(lock: Lock, *, place: Place | None = None) -> None:
 
     It then was made by another program, or this one computes wrongly here; either way nothing may be read with it.
     """
-    found = _look_up(lock.schedule())
+    found = look_up(lock.schedule())
     if found == lock.check:
         return
     if len(found) != len(lock.check):
@@ -230,7 +198,8 @@ def _row(row: Checked) -> str:
     return f"draw {row.draw} of {row.domain!r}, its sequence {row.sequence}, at position {row.position}"
 
 
-def _look_up(schedule: Schedule) -> tuple[Checked, ...]:
+def look_up(schedule: Schedule) -> tuple[Checked, ...]:
+    """The rows of a schedule that a lock keeps."""
     last = schedule.num_sequences - 1
     positions = sorted({i * last // (NUM_CHECKED - 1) for i in range(NUM_CHECKED)})
     rows = schedule.at(positions)
@@ -239,7 +208,3 @@ def _look_up(schedule: Schedule) -> tuple[Checked, ...]:
         Checked(position, schedule.names[d], draw, sequence)
         for position, d, draw, sequence in zip(*(column.tolist() for column in columns), strict=True)
     )
-
-
-def _accepted(finding: Finding) -> Accepted:
-    return Accepted(finding.code.value, {name: json_value(value) for name, value in finding.facts.items()})

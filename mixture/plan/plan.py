@@ -7,17 +7,20 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from mixture.catalog import Catalog, read_catalog
-from mixture.errors import PlanError, ScheduleError, SpecError
+from mixture.errors import AmendError, PlanError, ScheduleError, SpecError
 from mixture.plan import run_findings
+from mixture.plan.amendment import Amendment, goes_on, joined
 from mixture.plan.digests import spec_digest
 from mixture.plan.domain_findings import DomainsOfRun, counted_with, undrawable_phases
 from mixture.plan.findings import LEVELS, NEVER_ACCEPTED, Finding, Level
+from mixture.plan.past import check_lengths, joined_phases, past_of
 from mixture.plan.phases import PhaseSteps, lay_out
 from mixture.plan.planned import PlannedDomain, PlannedPhase
 from mixture.plan.segments import schedule_data
-from mixture.plan.weights import drawable, weigh
+from mixture.plan.weights import PhaseWeights, drawable, weigh
 from mixture.schedule import WHOLE, Schedule, ScheduleData, apportion
 from mixture.spec import Spec
+from mixture.units import format_count
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,7 @@ class Plan:
     domains:   what a run may draw from, in the catalog's order; held-out domains are not there
     findings:  errors first, then warnings, then notes
     data:      the fields of the schedule; a lock is made of them
+    amends:    what it is an amendment of; then phases, domains and figures are of the whole amended run
     """
 
     spec: Spec
@@ -38,6 +42,7 @@ class Plan:
     data: ScheduleData
     spec_digest: str
     schedule: Schedule = field(repr=False, compare=False)
+    amends: Amendment | None = field(default=None, repr=False)
 
     @property
     def steps(self) -> int:
@@ -74,15 +79,18 @@ def make_plan(
     *,
     world_size: int | None = None,
     pools: Mapping[str, int] | None = None,
+    amends: Amendment | None = None,
 ) -> Plan:
     """Work a spec out.
 
     catalog:    the spec's own, read if it is not given
     world_size: a number of ranks that every batch has to be divisible by
     pools:      tokens by domain that the run is kept to, whose epochs are then those of the pool; the others are whole
+    amends:     a lock and a step: the plan is that of the lock's run up to the step, and of the spec's from there on;
+                the spec describes the whole run, and pools are the lock's
 
     What a spec may accept becomes a finding; what no run could be made of is raised: SpecError with the place in the
-    spec, CatalogError where a table can not be read.
+    spec, CatalogError where a table can not be read, AmendError where the lock can not be amended so.
     """
     if world_size is not None and world_size < 1:
         raise PlanError(f"a world size of {world_size} is below 1", code="world-size-invalid", world_size=world_size)
@@ -91,31 +99,46 @@ def make_plan(
     domains = drawable(catalog)
     if not domains:
         raise SpecError("the catalog has no domain to draw from", code="catalog-empty", place=spec.place("catalog"))
-    weighed, phases = weigh(spec, catalog), lay_out(spec)
-    weights = weighed.phases
+    weighed, laid = weigh(spec, catalog), lay_out(spec)
+    past = past_of(amends, spec, domains) if amends else None
+    weights: Sequence[PhaseWeights] = weighed.phases
+    phases = laid
+    if past is not None:
+        phases, weights = past.cut(laid), [past.weights(own) for own in weights]
+        weights = weights[len(weights) - len(phases) :]
+        domains, pools = past.domains, past.pools
+        check_lengths(past.amendment, spec, phases)
     shares = [own.dense(len(domains)) for own in weights]
     data = schedule_data(spec, domains, phases, [tuple(apportion(own, WHOLE)) for own in shares], pools=pools or {})
+    if past is not None:
+        _check_end(past.amendment, spec, laid)
+        data = joined(past.amendment, data)
 
     held = [replace(domain, tokens=(pools or {}).get(domain.name, domain.tokens)) for domain in domains]
     undrawable = undrawable_phases(held, phases, weights)
     known = [not nowhere for nowhere in undrawable]
     schedule = _schedule(spec, data, known)
     drawn = _drawn(schedule, phases)
-    run = DomainsOfRun(spec, held, phases, weights, undrawable, drawn)
+    before = past.tokens_read if past else [0] * len(domains)
+    tokenizer = spec.tokenizer or (amends and amends.lock.tokenizer) or next(iter(counted_with(domains, weights)), None)
+    run = DomainsOfRun(spec, held, phases, weights, undrawable, drawn, before, tokenizer)
+    coming = [PlannedPhase(*parts) for parts in zip(phases, shares, drawn, strict=True)]
+    if past is not None:
+        coming = list(joined_phases(past.phases(), coming, is_one=goes_on(data, past.amendment.step)))
     findings = [
-        *run_findings.budget_mismatch(spec, phases),
+        *run_findings.budget_mismatch(spec, [phase.laid for phase in coming], is_amended=past is not None),
         *run_findings.boundaries(spec, phases),
         *(run_findings.undivided_batches(spec, phases, world_size) if world_size else ()),
         *run.find(),
-        *run_findings.scaled_weights(spec, phases, weights),
+        *run_findings.scaled_weights(spec, laid[len(laid) - len(phases) :], weights),
         *run_findings.skipped_tokens(spec, phases, schedule, known),
         *run_findings.longest_context(spec, data.block_tokens),
     ]
     return Plan(
         spec=spec,
         catalog=catalog,
-        tokenizer=spec.tokenizer or next(iter(counted_with(domains, weights)), None),
-        phases=tuple(PlannedPhase(*parts) for parts in zip(phases, shares, drawn, strict=True)),
+        tokenizer=tokenizer,
+        phases=tuple(coming),
         domains=tuple(
             PlannedDomain(domain.name, domain.tokens, sum(run.tokens_drawn(d)), run.max_epochs(d), domain.pool_tokens)
             for d, domain in enumerate(data.domains)
@@ -124,7 +147,23 @@ def make_plan(
         data=data,
         spec_digest=spec_digest(spec, weighed.columns),
         schedule=schedule,
+        amends=amends,
     )
+
+
+def _check_end(amendment: Amendment, spec: Spec, phases: Sequence[PhaseSteps]) -> None:
+    """A run may end where it is amended, and not before."""
+    steps = phases[-1].end_step
+    if steps < amendment.step:
+        raise AmendError(
+            f"the spec's run ends at step {format_count(steps)}, before the amendment at step"
+            f" {format_count(amendment.step)}",
+            code="amend-outside-run",
+            place=spec.place("budget"),
+            hint="the spec describes the whole run, from its first step to its last",
+            step=amendment.step,
+            steps=steps,
+        )
 
 
 def _schedule(spec: Spec, data: ScheduleData, known: Sequence[bool]) -> Schedule:
@@ -147,7 +186,9 @@ def _schedule(spec: Spec, data: ScheduleData, known: Sequence[bool]) -> Schedule
 
 def _drawn(schedule: Schedule, phases: Sequence[PhaseSteps]) -> list[tuple[int, ...]]:
     """The sequences that each phase draws of each domain."""
-    counts = [schedule.counts(step) for step in [0, *(phase.end_step for phase in phases)]]
+    counts = [
+        schedule.counts(step) for step in [*(phase.first_step for phase in phases[:1]), *(p.end_step for p in phases)]
+    ]
     return [tuple((after - before).tolist()) for before, after in pairwise(counts)]
 
 

@@ -13,11 +13,15 @@ from mixture.spec import FindingCode, Spec
 from mixture.units import Unit, format_count
 
 
-def budget_mismatch(spec: Spec, phases: Sequence[PhaseSteps]) -> Iterator[Finding]:
-    """A budget in steps and in tokens that disagree: an error from a step on, less is a note. Steps decide."""
-    steps, asked = spec.budget.steps, spec.budget.tokens
-    if steps is None or asked is None:
+def budget_mismatch(spec: Spec, phases: Sequence[PhaseSteps], *, is_amended: bool) -> Iterator[Finding]:
+    """A budget in steps and in tokens that disagree: an error from a step on, less is a note. Steps decide.
+
+    So does what an amended run has read: where its spec describes that otherwise, a budget in tokens is missed.
+    """
+    asked = spec.budget.tokens
+    if asked is None or (spec.budget.steps is None and not is_amended):
         return
+    steps = phases[-1].end_step
     planned = sum(phase.tokens for phase in phases)
     difference = planned - asked
     if not difference:
@@ -112,19 +116,22 @@ def skipped_tokens(
     spec: Spec, phases: Sequence[PhaseSteps], schedule: Schedule, known: Sequence[bool]
 ) -> Iterator[Finding]:
     """Tokens that a change of length leaves unread; `known` is False for domains whose tokens the schedule made up."""
+    begins = {phase.first_step: phase for phase in phases if phase.steps}
+    skips = {segment.first_step for segment in schedule.data.segments if segment.skip}
     for handoff in schedule.handoffs():
+        phase = begins.get(handoff.first_step)
         by_domain = {
             name: tokens
             for name, tokens, is_known in zip(schedule.names, handoff.tokens_skipped, known, strict=True)
             if tokens and is_known
         }
-        if not by_domain:
+        if not by_domain or phase is None:  # an amendment says nothing more of what was before it
             continue
-        phase = next(phase for phase in phases if phase.first_step == handoff.first_step and phase.steps)
         total = sum(by_domain.values())
+        cause = "skips text" if handoff.first_step in skips else "goes on at windows not begun"
         yield Finding(
             FindingCode.TOKENS_SKIPPED,
-            f"phase {phase.name!r} goes on at windows not begun and leaves {format_count(total)} tokens unread in this"
+            f"phase {phase.name!r} {cause} and leaves {format_count(total)} tokens unread in this"
             f" epoch, of {named(list(by_domain))}",
             spec.place(f"phases[{phase.index}].sequence_length"),
             None,

@@ -1,0 +1,109 @@
+"""Plans made permanent: a lock out of a plan, of a whole run or of one that was amended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mixture.errors import AmendError
+from mixture.plan.amendment import Amendment
+from mixture.plan.figures import json_value
+from mixture.plan.findings import Finding
+from mixture.plan.lock import Accepted, Amends, Lock, LockPhase, Mask, look_up, with_digest
+from mixture.plan.masks import in_order, mask_faults
+from mixture.plan.plan import Plan
+from mixture.schedule import ScheduleData
+from mixture.spec import FindingCode
+
+
+def make_lock(plan: Plan, *, content: Mapping[str, str] | None = None) -> Lock:
+    """Make a plan permanent.
+
+    content: content digests by domain name, where the catalog is a store's
+
+    Raises PlanError, with the first one's code and place, where an error of the plan is not accepted, and AmendError
+    where an amendment would change what was read (`content-differs`) or its masks do not fit (`mask-invalid`).
+    """
+    plan.require()
+    names = {domain.name for domain in plan.domains}
+    held = {name: digest for name, digest in (content or {}).items() if name in names}
+    amendment = plan.amends
+    return with_digest(
+        Lock(
+            mixture=plan.spec.mixture,
+            tokenizer=plan.tokenizer,
+            amends=amends_of(amendment) if amendment else None,
+            lineage=lineage_of(amendment) if amendment else (),
+            data=plan.data,
+            phases=tuple(LockPhase(phase.name, phase.laid.first_step, phase.laid.steps) for phase in plan.phases),
+            masks=masks_of(amendment, plan.data) if amendment else (),
+            content=_content(amendment, held) if amendment else held,
+            accepted=tuple(
+                # A batch that some ranks can not share is no part of the run, which is the same for every number.
+                _accepted(finding)
+                for finding in plan.findings
+                if finding.accepted and finding.code is not FindingCode.BATCH_NOT_DIVISIBLE
+            ),
+            spec_digest=plan.spec_digest,
+            catalog_digest=plan.catalog.digest,
+            check=look_up(plan.schedule),
+            digest="",
+            _schedule=plan.schedule,
+        )
+    )
+
+
+def amends_of(amendment: Amendment) -> Amends:
+    """What a lock keeps of the amendment that it is made by."""
+    lock, step = amendment.lock, amendment.step
+    return Amends(
+        lock.digest, step, lock.schedule().history(step), lock.data.steps, len(lock.data.domains), amendment.reason
+    )
+
+
+def lineage_of(amendment: Amendment) -> tuple[Amends, ...]:
+    """The amendments before, oldest first."""
+    lock = amendment.lock
+    return (*lock.lineage, *([lock.amends] if lock.amends else []))
+
+
+def masks_of(amendment: Amendment, data: ScheduleData) -> tuple[Mask, ...]:
+    """The lock's masks, which no amendment takes back, and the new ones. Raises AmendError, `mask-invalid`."""
+    early = next((mask for mask in amendment.masks if mask.first_step < amendment.step), None)
+    if early is not None:
+        raise AmendError(
+            f"a mask from step {early.first_step} on changes what was read before step {amendment.step}",
+            code="mask-invalid",
+        )
+    held = (mask for mask in (*amendment.lock.masks, *amendment.masks) if mask.first_step < data.steps)
+    known = {domain.name for domain in data.domains}
+    masks = tuple(held)
+    unknown = next((mask.domain for mask in masks if mask.domain not in known), None)
+    ordered = masks if unknown else in_order(data, masks)
+    for _, wrong in mask_faults(data, ordered):
+        raise AmendError(f"a mask does not fit the lock: {wrong}", code="mask-invalid")
+    return ordered
+
+
+def _content(amendment: Amendment, now: Mapping[str, str]) -> Mapping[str, str]:
+    """The content digests of an amended lock: text that was read stays what it was."""
+    lock, step = amendment.lock, amendment.step
+    data = lock.data
+    content = dict(lock.content)
+    for d, domain in enumerate(data.domains):
+        locked, found = lock.content.get(domain.name), now.get(domain.name)
+        is_drawn = any(one.weights[d] for one in data.segments if one.first_step < step)
+        if is_drawn and locked is not None and found is not None and locked != found:
+            raise AmendError(
+                f"the text of domain {domain.name!r} was read before step {step}, and is another one now: content"
+                f" {locked} in the lock, {found} in the store",
+                code="content-differs",
+                hint=f"keep it as it was and name the new text {domain.name + '@2'!r}",
+                domain=domain.name,
+                locked=locked,
+                now=found,
+            )
+    return content | dict(now)
+
+
+def _accepted(finding: Finding) -> Accepted:
+    return Accepted(finding.code.value, {name: json_value(value) for name, value in finding.facts.items()})
