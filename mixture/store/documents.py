@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,13 +10,14 @@ from typing import NoReturn
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mixture.errors import Place, StoreError
 from mixture.store.files import DATA_START
 from mixture.store.manifest import DOCUMENT_ENDS, DOCUMENTS, DOCUMENTS_BY_ID, ENDS_DTYPE, Manifest
-from mixture.store.mapping import OpenFile, Standing, arrow_file, readable
+from mixture.store.mapping import OpenFile, Standing
+from mixture.store.parquet import ParquetTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,8 @@ class Documents:
 
     def __init__(self, folder: Path, manifest: Manifest, standing: Standing) -> None:
         self._folder = folder
+        self._table = ParquetTable(folder / DOCUMENTS, standing)
+        self._by_id = ParquetTable(folder / DOCUMENTS_BY_ID, standing)
         self._standing = standing
         self._num_documents = manifest.num_documents
         tokens = [0, *(domain.tokens for domain in manifest.domains)]
@@ -112,20 +114,35 @@ class Documents:
         """The documents that overlap a range, as rows of documents.parquet without the domain."""
         start = np.array([self._first_tokens[domain] + first_token])
         first, last = self._overlap(start, num_tokens)
-        return self._rows(int(first[0]), int(last[0])).drop_columns(["domain"])
+        return self._table.range(int(first[0]), int(last[0])).drop_columns(["domain"])
 
     def numbered(self, domain: int, first: int, count: int) -> pa.Table:
         """A domain's documents from number `first` on, in order of place: at most `count`, fewer at its end."""
         before, end = self._first_documents[domain : domain + 2].tolist()
         start = min(before + first, end)
-        return self._rows(start, min(start + count, end)).drop_columns(["domain"])
+        return self._table.range(start, min(start + count, end)).drop_columns(["domain"])
 
-    def by_id(self, identity: str) -> pa.Table:
-        """All rows of documents.parquet with this id, in order of place."""
-        with self._table(DOCUMENTS_BY_ID) as source:
-            found = pq.read_table(source, columns=["row"], filters=[("id", "==", identity)])
-        rows: list[int] = np.sort(found["row"].to_numpy()).tolist()
-        return pa.concat_tables([self._rows(row, row + 1) for row in rows] or [self._rows(0, 0)])
+    def by_ids(self, identities: Sequence[str]) -> pa.Table:
+        """All rows of documents.parquet with any of these ids, in order of place."""
+        wanted = pa.array(sorted(set(identities)), pa.string())
+        found = [np.empty(0, np.int64)]
+        for table in self._by_id.holding(identities, ("id", "row")):
+            found.append(table.filter(pc.is_in(table["id"], wanted))["row"].to_numpy())
+        return self._table.rows(np.sort(np.concatenate(found)))
+
+    def at(self, domain: NDArray[np.integer], document: NDArray[np.int64]) -> pa.Table:
+        """The documents with these numbers [n] in these domains [n], in this order, as rows of documents.parquet."""
+        return self._table.rows(self._first_documents[domain] + document)
+
+    def scan(self, domain: int, columns: Sequence[str]) -> Iterator[pa.Table]:
+        """Some columns of a domain's documents in order of place, as many at a time as a row group has."""
+        first, last = self._first_documents[domain : domain + 2].tolist()
+        return self._table.scan(first, last, columns)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of documents.parquet."""
+        return self._table.columns
 
     def _overlap(self, start: NDArray[np.int64], length: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """First document and one past the last that have a token in [start, start + length)."""
@@ -145,29 +162,3 @@ class Documents:
             place=Place(file=str(self._folder / DOCUMENT_ENDS)),
             hint="`mixture verify` says what else was changed",
         )
-
-    @contextmanager
-    def _table(self, name: str) -> Iterator[pa.NativeFile]:
-        """A table, opened: the one that was there when the store was opened."""
-        path = self._folder / name
-        with readable(path), arrow_file(path) as source:
-            self._standing.check()
-            self._standing.check_file(f"{self._folder}/{name}", path.stat())
-            yield source
-
-    @cached_property
-    def _metadata(self) -> tuple[pq.FileMetaData, NDArray[np.int64]]:
-        """The footer of documents.parquet, and the rows before each of its groups."""
-        with self._table(DOCUMENTS) as source:
-            metadata = pq.read_metadata(source)
-        counts = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
-        return metadata, np.cumsum([0, *counts], dtype=np.int64)
-
-    def _rows(self, first: int, last: int) -> pa.Table:
-        metadata, before = self._metadata
-        with self._table(DOCUMENTS) as source, pq.ParquetFile(source, metadata=metadata) as file:
-            if first == last:
-                return file.schema_arrow.empty_table()
-            low = int(np.searchsorted(before, first, side="right")) - 1
-            high = int(np.searchsorted(before, last, side="left"))
-            return file.read_row_groups(list(range(low, high))).slice(first - int(before[low]), last - first)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import cached_property
 from pathlib import Path
@@ -130,7 +130,28 @@ class Store:
 
     def document(self, identity: str) -> pa.Table:
         """Every document with this id, in order of place: domain, and the columns of `documents`. None: no rows."""
-        return self._documents.by_id(identity)
+        return self.documents_named([identity])
+
+    def documents_named(self, identities: Sequence[str]) -> pa.Table:
+        """Every document with any of these ids, in order of place, with the columns of `document`."""
+        return self._documents.by_ids(identities)
+
+    def documents_at(self, names: Sequence[str], domain: NDArray[np.integer], document: NDArray[np.int64]) -> pa.Table:
+        """The documents with these numbers [n], as `spans` gives them, in this order, with the columns of `document`.
+
+        domain: [n], numbers `names`, as for `reader`
+        """
+        numbers = np.array([self._find(name) for name in names], np.int64)
+        return self._documents.at(numbers[domain], document)
+
+    def scan_documents(self, name: str, columns: Sequence[str]) -> Iterator[pa.Table]:
+        """Some columns of a domain's documents in order of place, some 16,000 documents at a time."""
+        return self._documents.scan(self._find(name), columns)
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """What documents say of themselves beside their place: columns of `documents` that hold text."""
+        return tuple(c for c in self._documents.columns if c not in ("domain", "id", "first_token", "tokens"))
 
     def spans(
         self, names: Sequence[str], domain: NDArray[np.integer], first_token: NDArray[np.int64], length: int

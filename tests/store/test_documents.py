@@ -3,13 +3,14 @@
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from store.makers import MakeStore, bare_store, text_of, write_tokens
 
 from mixture.errors import StoreError
-from mixture.store import Store, open_store
+from mixture.store import Store, ingest, open_store
 
 
 def test_the_documents_of_a_range_are_those_that_overlap_it(make_store: MakeStore):
@@ -110,3 +111,41 @@ def test_a_document_of_many_tokens_is_delivered_whole(make_store: MakeStore):
     (row,) = store.document("1").to_pylist()
     assert row["tokens"] == 130_001
     assert text_of(store.read("web", row["first_token"], row["tokens"])) == text + "|"
+
+
+def test_documents_of_many_ids_come_in_order_of_place_and_unknown_ids_give_none(make_store: MakeStore):
+    store = make_store(a=["one", "two"], web=[f"text {i}" for i in range(40_000)])
+    ids = ["39999", "1", "17", "no such id", "17", ""]
+    found = store.documents_named(ids)
+    places = list(zip(found["domain"].to_pylist(), found["first_token"].to_pylist(), strict=True))
+    assert places == sorted(places)
+    assert sorted(found["id"].to_pylist()) == ["1", "1", "17", "39999"]
+    assert store.documents_named([]).num_rows == 0
+    assert store.documents_named([]).column_names == ["domain", "id", "first_token", "tokens"]
+
+
+@pytest.mark.parametrize("length", [8, 200, 5_000])
+def test_ids_of_any_length_are_found(tmp_path: Path, length: int):
+    ids = [f"{'é' * length}{i}" if i % 3 else f"{i:05}" for i in range(34_000)]
+    source = tmp_path / "ids.jsonl"
+    source.write_text("".join(f'{{"id": "{name}", "text": "{i}"}}\n' for i, name in enumerate(ids)), encoding="utf-8")
+    lines = "domains: {web: {files: [ids.jsonl], text: text, id: id}}\n"
+    (tmp_path / "sources.yaml").write_text(lines, encoding="utf-8")
+    ingest(tmp_path / "sources.yaml", tmp_path / "store", processes=1)
+    store = open_store(tmp_path / "store")
+    for number in (0, 1, 2, 16_384, 16_385, 33_999):
+        (row,) = store.document(ids[number]).to_pylist()
+        assert text_of(store.read("web", row["first_token"], row["tokens"])) == f"{number}|"
+
+
+def test_documents_are_found_by_their_numbers_in_any_order_and_read_in_parts(make_store: MakeStore):
+    store = make_store(a=["one", "two"], web=[f"text {i}" for i in range(40_000)])
+    whole = store.documents("web", 0, store.domains["web"].tokens)
+    numbers = np.array([39_999, 0, 20_000, 0, 16_384])
+    found = store.documents_at(["web", "a"], np.zeros(5, np.int64), numbers)
+    assert found.drop_columns(["domain"]).equals(whole.take(numbers))
+    assert store.documents_at(["a"], np.array([0]), np.array([1]))["domain"].to_pylist() == ["a"]
+    parts = list(store.scan_documents("web", ["tokens", "id"]))
+    assert pa.concat_tables(parts).equals(whole.select(["tokens", "id"]))
+    assert max(part.num_rows for part in parts) < 20_000
+    assert store.attributes == ()
