@@ -1,0 +1,130 @@
+"""Sides of a comparison from what a person names: a spec, a lock, or either at a git revision."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from os.path import normpath, relpath
+from pathlib import Path
+
+from mixture.catalog import Catalog
+from mixture.errors import MixtureError, Place
+from mixture.file_names import STORE_FILE, STORE_TABLE
+from mixture.plan.diff_git import Revision
+from mixture.plan.diff_sides import Side, side_of
+from mixture.plan.lock_file import parse_lock, read_lock
+from mixture.plan.plan import make_plan
+from mixture.spec import load_spec, parse_spec
+from mixture.spec.tables import named_tables
+from mixture.units import quote
+
+
+def read_sides(a: str, b: str, *, catalog: Catalog | None = None) -> tuple[Side, Side]:
+    """The two sides that texts name, each one of
+
+    - the path of a spec or a lock
+    - ``REV:path``, as git writes it: the path from the repository's top, or, with `./`, from this folder
+    - a revision: the path that the other one names, at this revision
+
+    A lock is a file that begins with `{`. The tables of a spec at a revision are those of the revision.
+    catalog: the table of a lock's domains
+
+    Raises MixtureError: `file-missing` where it is neither a file nor a revision of one, `not-in-revision`,
+    `unknown-revision`, `not-a-repository`, `git-missing`, `git-failed`; and what specs, locks and plans raise.
+    """
+    return _side(a, b, catalog), _side(b, a, catalog)
+
+
+def read_side(path: Path, *, name: str | None = None, catalog: Catalog | None = None) -> Side:
+    """A spec's or a lock's side; named by its path if no name is given."""
+    name = name or str(path)
+    if _is_lock(path):
+        return side_of(read_lock(path), name=name, catalog=catalog)
+    return side_of(make_plan(load_spec(path)), name=name)
+
+
+def read_revision(revision: Revision, path: str, *, catalog: Catalog | None = None) -> Side:
+    """The side of a spec or a lock at a revision, by its path from the repository's top."""
+    name = f"{revision.name}:{path}"
+    data = revision.read([path]).get(path)
+    if data is None:
+        hint = "paths are from the repository's top; ./PATH is from this folder"
+        raise revision.error(f"revision {quote(revision.name)} has no file {path}", code="not-in-revision", hint=hint)
+    if _says_lock(data):
+        return side_of(parse_lock(data, place=Place(file=name)), name=name, catalog=catalog)
+    with tempfile.TemporaryDirectory(prefix="mixture-diff-") as made:
+        top = Path(made).resolve()
+        with _named_as(revision, top):
+            spec = parse_spec(data, path=top / path)
+            tables = {relpath(normpath(table), top): spec.place(key) for key, table in named_tables(spec)}
+            for table, place in tables.items():
+                if table == ".." or table.startswith("../"):
+                    where = normpath(top / path / ".." / table) if Path(table).is_absolute() else table
+                    raise MixtureError(
+                        f"{place.path} is outside of the repository: what {where} said then is not known",
+                        code="not-in-revision",
+                        place=place,
+                        hint="compare locks, which hold all that was read of their tables",
+                    )
+            _write(revision, list(tables), top)
+            return side_of(make_plan(spec), name=name)
+
+
+def _side(text: str, other: str, catalog: Catalog | None) -> Side:
+    if Path(text).exists():
+        return read_side(Path(text), catalog=catalog)
+    name, colon, path = text.partition(":")
+    if colon:
+        revision = Revision(name, Path())
+        return read_revision(revision, revision.path(path), catalog=catalog)
+    if Path(other).exists():
+        revision = Revision(text, Path(other).parent)
+        return read_revision(revision, normpath(revision.prefix() + Path(other).name), catalog=catalog)
+    if ":" in other:
+        revision, path = Revision(text, Path()), other.partition(":")[2]
+        return read_revision(revision, revision.path(path), catalog=catalog)
+    raise MixtureError(
+        f"there is no file {text}",
+        code="file-missing",
+        hint="a spec, a lock, REV:PATH, or a revision of the file that the other one names is right here",
+    )
+
+
+def _is_lock(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return _says_lock(file.read(4096))
+    except OSError:
+        return False  # whoever reads it as a spec says what is wrong with it
+
+
+def _says_lock(data: bytes) -> bool:
+    return data.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")
+
+
+def _write(revision: Revision, tables: list[str], top: Path) -> None:
+    """The tables of a revision below a folder; of a store's folder, what says what is in it."""
+    held = revision.read(tables)
+    folders = [path for path, data in held.items() if data is None]
+    held |= revision.read([f"{folder}/{name}" for folder in folders for name in (STORE_FILE, STORE_TABLE)])
+    for path, data in held.items():
+        if data is None:
+            (top / path).mkdir(parents=True, exist_ok=True)
+            continue
+        (top / path).parent.mkdir(parents=True, exist_ok=True)
+        (top / path).write_bytes(data)
+
+
+@contextmanager
+def _named_as(revision: Revision, top: Path) -> Iterator[None]:
+    """Errors about files below a folder name them as git does."""
+    try:
+        yield
+    except MixtureError as error:
+        for single in {id(one): one for one in (error, *getattr(error, "errors", ()))}.values():
+            single.message = single.message.replace(f"{top}/", f"{revision.name}:")
+            if single.place is not None and single.place.file is not None:
+                single.place = replace(single.place, file=single.place.file.replace(f"{top}/", f"{revision.name}:"))
+        raise

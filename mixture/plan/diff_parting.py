@@ -1,0 +1,60 @@
+"""Why two runs part at a step: which of the fields that decide it differ there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import TypeVar
+
+from mixture.schedule import Batch, ScheduleData, Segment
+
+T = TypeVar("T", Segment, Batch)
+
+
+class Parting(StrEnum):
+    """A field that differs, in words."""
+
+    SEED = "the seed"
+    BLOCK = "the block"
+    WINDOW = "the window"
+    LENGTH = "the sequence length"
+    BATCH = "the batch"
+    MIX = "the steps that are mixed together"
+    WEIGHTS = "the weights"
+    SKIP = "the text left out"
+    SIZES = "the tokens of domains"
+    DOMAINS = "the order of domains"
+    START = "where a segment or a batch begins"
+
+
+def parting(a: ScheduleData, b: ScheduleData, step: int) -> tuple[Parting, ...]:
+    """What differs at the first step that the two do not read alike; both have the step."""
+    return tuple(_differing(a, b, step))
+
+
+def _differing(a: ScheduleData, b: ScheduleData, step: int) -> Iterator[Parting]:
+    whole = ((Parting.SEED, "seed"), (Parting.BLOCK, "block_tokens"), (Parting.WINDOW, "window_blocks"))
+    found = [what for what, name in whole if getattr(a, name) != getattr(b, name)]
+    s, t = _at(a.segments, step), _at(b.segments, step)
+    m, n = _at(a.batches, step), _at(b.batches, step)
+    found += [Parting.LENGTH] if s.sequence_length != t.sequence_length else []
+    found += [Parting.BATCH] if m.sequences != n.sequences else []
+    found += [Parting.MIX] if m.mix_steps != n.mix_steps else []
+    weights, other_weights = _weights(a, s), _weights(b, t)
+    found += [Parting.WEIGHTS] if weights != other_weights else []
+    found += [Parting.SKIP] if s.skip != t.skip else []
+    sizes, other_sizes = ({d.name: (d.tokens, d.pool_tokens) for d in data.domains} for data in (a, b))
+    found += [Parting.SIZES] if any(sizes[n] != other_sizes[n] for n in weights.keys() & other_weights.keys()) else []
+    if not found:
+        # Trees break ties by a domain's place.
+        found = [Parting.DOMAINS if list(weights) != list(other_weights) else Parting.START]
+    yield from found
+
+
+def _at(held: tuple[T, ...], step: int) -> T:
+    return next(part for part in reversed(held) if part.first_step <= step)
+
+
+def _weights(data: ScheduleData, segment: Segment) -> dict[str, int]:
+    named = zip(data.domains, segment.weights, strict=True)
+    return {domain.name: weight for domain, weight in named if weight}
