@@ -8,6 +8,12 @@ from mixture.plan.diff_markdown import diff_markdown
 from mixture.plan.diff_parting import Parting
 from mixture.plan.diff_report import diff_json
 from mixture.plan.diff_sides import Side, Stretch, side_of
+from mixture.plan.diff import Diff, Distance, Figures, Move, PhasePair, Resized, diff
+from mixture.plan.diff_files import read_sides
+from mixture.plan.diff_markdown import diff_markdown
+from mixture.plan.diff_parting import Parting
+from mixture.plan.diff_report import diff_json
+from mixture.plan.diff_sides import Side, Stretch, side_of
 from mixture.plan.distance import half_l1, hellinger
 from mixture.plan.figures import decimal, fraction_of, json_value
 from mixture.plan.findings import LEVELS, Finding, Level
@@ -23,6 +29,9 @@ from mixture.plan.report import finding_json, plan_json
 __all__ = [
     "LEVELS",
     "Accepted",
+    "Diff",
+    "Distance",
+    "Figures",
     "Mask",
     "Amends",
     "Amendment",
@@ -36,19 +45,28 @@ __all__ = [
     "Lock",
     "LockPhase",
     "Move",
+    "Move",
     "Parting",
+    "Parting",
+    "PhasePair",
     "PhasePair",
     "PhaseSteps",
     "Plan",
     "PlannedDomain",
     "PlannedPhase",
     "Resized",
+    "Resized",
     "Side",
+    "Side",
+    "Stretch",
     "Stretch",
     "check_lock",
     "decimal",
     "diff",
+    "diff",
     "diff_json",
+    "diff_json",
+    "diff_markdown",
     "diff_markdown",
     "finding_json",
     "fraction_of",
@@ -62,6 +80,8 @@ __all__ = [
     "plan_json",
     "read_lock",
     "read_sides",
+    "read_sides",
+    "side_of",
     "side_of",
     "tokens_over_cap",
     "write_lock",
