@@ -1,13 +1,8 @@
 """Plans and locks: spec and catalog worked out, what that finds, and the file that fixes a run."""
 
+from mixture.plan.amend import AmendedDomain, amend, amended_domains
 from mixture.plan.amendment import Amendment
 from mixture.plan.caps import tokens_over_cap
-from mixture.plan.diff import Diff, Distance, Figures, Move, PhasePair, Resized, diff
-from mixture.plan.diff_files import read_sides
-from mixture.plan.diff_markdown import diff_markdown
-from mixture.plan.diff_parting import Parting
-from mixture.plan.diff_report import diff_json
-from mixture.plan.diff_sides import Side, Stretch, side_of
 from mixture.plan.diff import Diff, Distance, Figures, Move, PhasePair, Resized, diff
 from mixture.plan.diff_files import read_sides
 from mixture.plan.diff_markdown import diff_markdown
@@ -29,11 +24,9 @@ from mixture.plan.report import finding_json, plan_json
 __all__ = [
     "LEVELS",
     "Accepted",
-    "Diff",
-    "Distance",
-    "Figures",
     "Mask",
     "Amends",
+    "AmendedDomain",
     "Amendment",
     "Checked",
     "Diff",
@@ -45,28 +38,21 @@ __all__ = [
     "Lock",
     "LockPhase",
     "Move",
-    "Move",
     "Parting",
-    "Parting",
-    "PhasePair",
     "PhasePair",
     "PhaseSteps",
     "Plan",
     "PlannedDomain",
     "PlannedPhase",
     "Resized",
-    "Resized",
-    "Side",
     "Side",
     "Stretch",
-    "Stretch",
+    "amend",
+    "amended_domains",
     "check_lock",
     "decimal",
     "diff",
-    "diff",
     "diff_json",
-    "diff_json",
-    "diff_markdown",
     "diff_markdown",
     "finding_json",
     "fraction_of",
@@ -80,8 +66,6 @@ __all__ = [
     "plan_json",
     "read_lock",
     "read_sides",
-    "read_sides",
-    "side_of",
     "side_of",
     "tokens_over_cap",
     "write_lock",
