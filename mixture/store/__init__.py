@@ -1,6 +1,6 @@
 """Token stores: opening, reading, verifying and making them."""
 
-from mixture.store.agreement import disagreements, verify_store
+from mixture.store.agreement import disagreements, require_agreement, verify_store
 from mixture.store.decode import decoder
 from mixture.store.description import StoreDescription, StoreDomain
 from mixture.store.documents import Spans
@@ -27,6 +27,7 @@ __all__ = [
     "disagreements",
     "ingest",
     "open_store",
+    "require_agreement",
     "verify_store",
     "write_holes",
 ]

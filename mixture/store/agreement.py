@@ -70,6 +70,23 @@ def disagreements(store: StoreDescription, lock: Lock) -> list[StoreError]:
     return found
 
 
+def require_agreement(store: StoreDescription, lock: Lock, *, accept_content: str | None = None) -> None:
+    """Raise the first of `disagreements`, with how many more there are.
+
+    accept_content: a reason to let other content pass
+    """
+    wrong = [error for error in disagreements(store, lock) if not (accept_content and error.code == "content-differs")]
+    if wrong:
+        first, more = wrong[0], len(wrong) - 1
+        raise StoreError(
+            f"{first.message}, and {more} more" if more else first.message,
+            code=first.code,
+            place=first.place,
+            hint=first.hint,
+            **first.facts,
+        )
+
+
 def verify_store(
     path: str | os.PathLike[str],
     *,

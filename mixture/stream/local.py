@@ -9,10 +9,9 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from mixture.errors import StoreError
 from mixture.plan import Lock, read_lock
 from mixture.schedule import Rows
-from mixture.store import Store, disagreements, open_store
+from mixture.store import Store, open_store, require_agreement
 from mixture.stream.batch import Batch, Tokens
 from mixture.stream.ranks import rank_slots
 from mixture.stream.stream import Stream
@@ -134,16 +133,7 @@ def open_stream(
     """
     lock = lock if isinstance(lock, Lock) else read_lock(lock)
     store = store if isinstance(store, Store) else open_store(store)
-    wrong = [error for error in disagreements(store, lock) if not (accept_content and error.code == "content-differs")]
-    if wrong:
-        first, more = wrong[0], len(wrong) - 1
-        raise StoreError(
-            f"{first.message}, and {more} more" if more else first.message,
-            code=first.code,
-            place=first.place,
-            hint=first.hint,
-            **first.facts,
-        )
+    require_agreement(store, lock, accept_content=accept_content)
     return LocalStream(
         lock,
         store,
