@@ -12,6 +12,10 @@ from mixture.plan.diff_sides import Side, Stretch, side_of
 from mixture.plan.distance import half_l1, hellinger
 from mixture.plan.figures import decimal, fraction_of, json_value
 from mixture.plan.findings import LEVELS, Finding, Level
+from mixture.plan.ladder import Rung, RungDomain, make_ladder
+from mixture.plan.ladder_file import write_rung
+from mixture.plan.ladder_report import rung_json
+from mixture.plan.ladder_spec import RungSize, parse_rung
 from mixture.plan.lock import Accepted, Amends, Checked, Lock, LockPhase, Mask
 from mixture.plan.lock_check import DomainChange, check_lock
 from mixture.plan.lock_file import lock_text, parse_lock, read_lock, write_lock
@@ -24,10 +28,9 @@ from mixture.plan.report import finding_json, plan_json
 __all__ = [
     "LEVELS",
     "Accepted",
-    "Mask",
-    "Amends",
     "AmendedDomain",
     "Amendment",
+    "Amends",
     "Checked",
     "Diff",
     "Distance",
@@ -37,6 +40,7 @@ __all__ = [
     "Level",
     "Lock",
     "LockPhase",
+    "Mask",
     "Move",
     "Parting",
     "PhasePair",
@@ -45,6 +49,9 @@ __all__ = [
     "PlannedDomain",
     "PlannedPhase",
     "Resized",
+    "Rung",
+    "RungDomain",
+    "RungSize",
     "Side",
     "Stretch",
     "amend",
@@ -60,13 +67,17 @@ __all__ = [
     "hellinger",
     "json_value",
     "lock_text",
+    "make_ladder",
     "make_lock",
     "make_plan",
     "parse_lock",
+    "parse_rung",
     "plan_json",
     "read_lock",
     "read_sides",
+    "rung_json",
     "side_of",
     "tokens_over_cap",
     "write_lock",
+    "write_rung",
 ]

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from mixture.catalog import Catalog, read_catalog
-from mixture.errors import LockError, SpecError
+from mixture.errors import AmendError, LockError, SpecError
+from mixture.plan.amendment import Amendment
 from mixture.plan.figures import decimal
 from mixture.plan.lock import Lock
 from mixture.plan.plan import Plan, make_plan
@@ -53,6 +54,8 @@ def check_lock(
 ) -> Plan:
     """The plan that spec and catalog give now, which is that of the lock; pools, which no spec has, are the lock's own.
 
+    Of an amended lock, what is before its last amendment is the lock's own, too.
+
     catalog: the spec's own, read if it is not given
     content: content digests by domain name of the store that a lock would now be made with; None where there is none at
              hand, and then text is not compared: a lock that fixes text is also what its tables give
@@ -64,9 +67,8 @@ def check_lock(
     if catalog is None:
         catalog = read_catalog(spec.catalog.path, domain=spec.catalog.domain, place=spec.place("catalog"))
     try:
-        pools = {domain.name: domain.pool_tokens for domain in lock.data.domains if domain.pool_tokens is not None}
-        plan = make_plan(spec, catalog, pools=pools)
-    except SpecError as error:
+        plan = make_plan(spec, catalog, pools=lock.data.pools, amends=_again(lock))
+    except (SpecError, AmendError) as error:
         changes = _changes_of_tokens(lock, catalog)
         if not changes:
             raise
@@ -74,7 +76,7 @@ def check_lock(
     if lock.catalog_digest != catalog.digest:
         raise _catalog_changed(lock, spec, catalog, _with_epochs(lock, plan, _changes_of_tokens(lock, catalog)))
     if content is not None:
-        _check_content(lock, spec, {domain.name: content.get(domain.name) for domain in plan.domains})
+        _check_content(lock, spec, {domain.name: content.get(domain.name) for domain in drawable(catalog)})
     for what, path, locked, now in _differences(lock, plan):
         raise LockError(
             f"the spec no longer gives this lock: {what} is {_shown(locked)} in the lock, and now {_shown(now)}",
@@ -99,13 +101,24 @@ def check_lock(
     return plan
 
 
+def _again(lock: Lock) -> Amendment | None:
+    """The amendment that gives this lock once more: what was before its step is in the lock itself."""
+    if lock.amends is None:
+        return None
+    step = lock.amends.step
+    skip = next((one.skip for one in lock.data.segments if one.first_step == step), 0)
+    batch = [one for one in lock.data.batches if one.first_step <= step][-1]
+    return Amendment(lock, step, skip_steps=skip // batch.sequences)
+
+
 def _changes_of_tokens(lock: Lock, catalog: Catalog) -> list[DomainChange]:
     locked = {domain.name: domain.tokens for domain in lock.data.domains}
     now = {domain.name: domain.tokens for domain in drawable(catalog)}
     return [
         DomainChange(name, locked.get(name), now.get(name))
         for name in sorted(locked.keys() | now.keys())
-        if locked.get(name) != now.get(name)
+        # An amended run keeps the domains that it no longer draws from; they may have left the catalog.
+        if locked.get(name) != now.get(name) and (lock.amends is None or name in now)
     ]
 
 
@@ -180,11 +193,11 @@ def _pairs(lock: Lock, plan: Plan) -> Iterator[tuple[str, str, object, object]]:
     yield "the seed", "seed", locked.seed, now.seed
     yield "the number of phases", "phases", len(lock.phases), len(plan.phases)
     for i, (a, b) in enumerate(zip(lock.phases, plan.phases, strict=False)):
-        path = f"phases[{i}]"
+        path = f"phases[{b.laid.index}]"
         yield f"the name of phase {i + 1}", path, a.name, b.name
         yield f"the end of phase {a.name!r}, in steps,", path, a.first_step + a.steps, b.laid.end_step
-    for i, phase in enumerate(plan.phases):
-        path, first = f"phases[{i}]", phase.laid.first_step
+    for phase in plan.phases:
+        path, first = f"phases[{phase.laid.index}]", phase.laid.first_step
         if not phase.laid.steps:
             continue  # it left nothing in the schedule
         batch = [held for held in locked.batches if held.first_step <= first][-1]

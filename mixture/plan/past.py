@@ -32,12 +32,6 @@ class Past:
     index: tuple[int, ...]
     tokens_read: tuple[int, ...]
 
-    @property
-    def pools(self) -> dict[str, int]:
-        """Tokens that the lock keeps domains to, by name."""
-        domains = self.amendment.lock.data.domains
-        return {domain.name: domain.pool_tokens for domain in domains if domain.pool_tokens is not None}
-
     def weights(self, own: PhaseWeights) -> PhaseWeights:
         """Weights over the catalog's domains as weights over the run's."""
         shares = {self.index[d]: share for d, share in own.shares.items()}

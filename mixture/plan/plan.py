@@ -106,7 +106,7 @@ def make_plan(
     if past is not None:
         phases, weights = past.cut(laid), [past.weights(own) for own in weights]
         weights = weights[len(weights) - len(phases) :]
-        domains, pools = past.domains, past.pools
+        domains, pools = past.domains, past.amendment.lock.data.pools
         check_lengths(past.amendment, spec, phases)
     shares = [own.dense(len(domains)) for own in weights]
     data = schedule_data(spec, domains, phases, [tuple(apportion(own, WHOLE)) for own in shares], pools=pools or {})

@@ -65,6 +65,11 @@ class ScheduleData:
         """Steps of the whole run."""
         return self.segments[-1].first_step + self.segments[-1].steps
 
+    @property
+    def pools(self) -> dict[str, int]:
+        """The tokens that domains are kept to, by name; those that are read whole are not there."""
+        return {domain.name: domain.pool_tokens for domain in self.domains if domain.pool_tokens is not None}
+
 
 def _refuse(path: str, message: str, *, name: str | None = None) -> ScheduleError:
     return ScheduleError(message, code="schedule-invalid", place=Place(path=path), name=name)
