@@ -76,7 +76,7 @@ def lock(
 
     loaded = load_spec(spec)
     path = (out or spec.with_suffix(".lock.json")).resolve()
-    text = open_store(store) if store is not None else _store_of(loaded)
+    text = open_store(store) if store is not None else store_of(loaded)
     contents = None if text is None else {name: domain.content for name, domain in text.domains.items()}
     if check:
         known = read_lock(path)
@@ -118,7 +118,7 @@ def lock(
             print("it fixes which tokens of a domain are read, and not the text: --store DIR adds the text's digests")
 
 
-def _store_of(spec: Spec) -> Store | None:
+def store_of(spec: Spec) -> Store | None:
     """The store that is the spec's catalog; None where that is a table."""
     from mixture.store import open_store
 
