@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import typer
 
 from mixture._version import __version__
-from mixture.cli import cluster, demo, diff, plan, publish, runs, schedule, serve, site, store, stream, tokens
+from mixture.cli import cluster, demo, diff, ladder, plan, publish, runs, schedule, serve, site, store, stream, tokens
 from mixture.errors import MixtureError
 
 app = typer.Typer(
@@ -26,7 +26,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for module in (plan, diff, schedule, store, cluster, stream, serve, site, publish, runs, tokens, demo):
+for module in (plan, diff, ladder, schedule, store, cluster, stream, serve, site, publish, runs, tokens, demo):
     module.register(app)
 
 
