@@ -1,0 +1,105 @@
+"""An explained lock in words: short sentences, for terminals and pages alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mixture.plan.diff_words import percent
+from mixture.plan.explain import AmendmentExplained, Change, Explanation, PhaseExplained, Resumable
+from mixture.plan.figures import decimal
+from mixture.plan.words import Quote, counted, listed, names_of
+
+SHOWN_DIGITS = 12
+"""Of a digest."""
+
+
+def run_words(found: Explanation) -> str:
+    """The size of the run."""
+    sizes = (found.steps, "step"), (found.sequences, "sequence"), (found.tokens, "token"), (found.domains, "domain")
+    text = f"The run: {', '.join(counted(*size) for size in sizes)}."
+    return f"{text} Masked from some step on: {counted(found.masked_tokens, 'token')}." if found.masked_tokens else text
+
+
+def phase_words(phase: PhaseExplained, quote: Quote) -> str:
+    """A phase: its steps, what a step is, and all that it reads."""
+    last = phase.first_step + phase.steps - 1
+    where = f"step {last:,}" if phase.steps == 1 else f"steps {phase.first_step:,} to {last:,}"
+    sequences = f"{counted(phase.batch_sequences, 'sequence')} of {counted(phase.sequence_length, 'token')}"
+    return f"Phase {quote(phase.name)}, {where}: {sequences} a step, {counted(phase.tokens, 'token')}."
+
+
+def lineage_words(found: Explanation) -> str:
+    """How often the lock was amended."""
+    count = len(found.amendments)
+    if not count:
+        return "It amends no other lock."
+    return f"It came from another lock by {counted(count, 'amendment')}, the oldest first:"
+
+
+def amendment_head(one: AmendmentExplained) -> str:
+    """Which amendment this is."""
+    return f"Amendment {one.number}, at step {one.step:,}, of lock {one.amended[:SHOWN_DIGITS]}"
+
+
+def amendment_words(one: AmendmentExplained, quote: Quote) -> Iterator[str]:
+    """What an amendment did, a sentence each; `quote` makes a name, and a reason, one that can be printed."""
+    if one.reason is not None:
+        yield f"Why: {quote(one.reason)}."
+    if one.steps != one.steps_before:
+        yield f"The run has {one.steps:,} steps and no longer {one.steps_before:,}."
+    if one.domains_added:
+        yield f"Appended: {counted(len(one.domains_added), 'domain')}, {names_of(one.domains_added, quote)}."
+    change = one.change
+    if change is not None and change.is_any:
+        yield from _change_words(change, quote)
+    elif not one.is_void:
+        yield _unchanged(one)
+    if one.superseded_by is not None:
+        yield _superseded(one)
+    if one.parts_at is not None:
+        yield f"This lock reads what that lock reads up to step {one.parts_at:,}."
+
+
+def resumable_words(one: Resumable) -> str:
+    """Whose checkpoints may go on, and from where."""
+    if one.is_own:
+        return f"of this lock, {one.lock[:SHOWN_DIGITS]}: at any step"
+    return f"of lock {one.lock[:SHOWN_DIGITS]}: up to step {one.up_to_step:,}"
+
+
+def _change_words(change: Change, quote: Quote) -> Iterator[str]:
+    (old_length, length), (old_batch, batch), (old_mix, mix) = (
+        change.sequence_length,
+        change.batch_sequences,
+        change.mix_steps,
+    )
+    if length != old_length:
+        yield f"A sequence has {counted(length, 'token')} and no longer {old_length:,}."
+    if batch != old_batch:
+        yield f"A step has {counted(batch, 'sequence')} and no longer {old_batch:,}."
+    if mix != old_mix:
+        yield f"Mixed together: {counted(mix, 'step')}, and no longer {old_mix:,}."
+    if change.moved:
+        moved = [f"{quote(one.domain)} {percent(one.before)} → {percent(one.after)}" for one in change.movers]
+        yield (
+            f"Weights: half-L1 distance {decimal(change.half_l1, digits=4)}, {counted(change.moved, 'domain')} moved:"
+            f" {listed(moved, more=change.moved - len(moved))}."
+        )
+    if change.skip_sequences:
+        yield f"Left out: {counted(change.skip_sequences, 'sequence')}, {counted(change.tokens_skipped, 'token')}."
+    elif change.tokens_skipped:
+        yield f"Left unread at the hand-off: {counted(change.tokens_skipped, 'token')}."
+    if change.masked_tokens:
+        where = counted(change.masked_domains, "domain")
+        yield f"Masked from there on: {counted(change.masked_tokens, 'token')} of {where}."
+
+
+def _unchanged(one: AmendmentExplained) -> str:
+    if one.change is not None:
+        return "At the step itself nothing changes: what changes comes later."
+    return "The whole run is another one from there on." if one.step == 0 else "The run goes no further than this step."
+
+
+def _superseded(one: AmendmentExplained) -> str:
+    rest = "what it did is void" if one.is_void else "what stands here is what it left"
+    return f"Amendment {one.superseded_by} took over at this step or before it: {rest}."
