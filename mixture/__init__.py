@@ -8,14 +8,38 @@ from mixture._version import __version__
 from mixture.errors import MixtureError
 
 if TYPE_CHECKING:
-    from mixture.plan import Diff, Lock, Plan, check_lock, diff, make_lock, make_plan, read_lock, write_lock
+    from mixture.plan import (
+        Amendment,
+        Diff,
+        Lock,
+        Plan,
+        amend,
+        check_lock,
+        diff,
+        make_lock,
+        make_plan,
+        read_lock,
+        write_lock,
+    )  # fmt: skip
     from mixture.schedule import Schedule
     from mixture.spec import Spec, load_spec
     from mixture.store import Store, ingest, open_store, verify_store
     from mixture.stream import Batch, Stream, open_stream
 
 _HOMES = {
-    "mixture.plan": ("Diff", "Lock", "Plan", "check_lock", "diff", "make_lock", "make_plan", "read_lock", "write_lock"),
+    "mixture.plan": (
+        "Amendment",
+        "Diff",
+        "Lock",
+        "Plan",
+        "amend",
+        "check_lock",
+        "diff",
+        "make_lock",
+        "make_plan",
+        "read_lock",
+        "write_lock",
+    ),
     "mixture.schedule": ("Schedule",),
     "mixture.spec": ("Spec", "load_spec"),
     "mixture.store": ("Store", "ingest", "open_store", "verify_store"),
@@ -24,9 +48,9 @@ _HOMES = {
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "Batch", "Diff", "Lock", "MixtureError", "Plan", "Schedule", "Spec", "Store", "Stream", "__version__",
-    "check_lock", "diff", "ingest", "load_spec", "make_lock", "make_plan", "open_store", "open_stream", "read_lock",
-    "verify_store", "write_lock",
+    "Amendment", "Batch", "Diff", "Lock", "MixtureError", "Plan", "Schedule", "Spec", "Store", "Stream", "__version__",
+    "amend", "check_lock", "diff", "ingest", "load_spec", "make_lock", "make_plan", "open_store", "open_stream",
+    "read_lock", "verify_store", "write_lock",
 ]  # fmt: skip
 
 

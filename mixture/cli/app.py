@@ -13,7 +13,23 @@ from collections.abc import Sequence
 import typer
 
 from mixture._version import __version__
-from mixture.cli import cluster, demo, diff, ladder, plan, publish, runs, schedule, serve, site, store, stream, tokens
+from mixture.cli import (
+    amend,
+    cluster,
+    demo,
+    diff,
+    explain,
+    ladder,
+    plan,
+    publish,
+    runs,
+    schedule,
+    serve,
+    site,
+    store,
+    stream,
+    tokens,
+)
 from mixture.errors import MixtureError
 
 app = typer.Typer(
@@ -26,7 +42,23 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for module in (plan, diff, ladder, schedule, store, cluster, stream, serve, site, publish, runs, tokens, demo):
+for module in (
+    plan,
+    amend,
+    diff,
+    explain,
+    ladder,
+    schedule,
+    store,
+    cluster,
+    stream,
+    serve,
+    site,
+    publish,
+    runs,
+    tokens,
+    demo,
+):
     module.register(app)
 
 

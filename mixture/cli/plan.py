@@ -81,7 +81,7 @@ def lock(
     if check:
         known = read_lock(path)
         made = check_lock(known, loaded, content=contents)
-        _agree(text, known)
+        agree(text, known)
         if world_size is not None:
             make_plan(loaded, made.catalog, world_size=world_size).require()
         report = {"lock": str(path), "digest": known.digest, "check": "same"}
@@ -99,7 +99,7 @@ def lock(
                 print(finding, file=sys.stderr)
     made.require()
     fixed = make_lock(made, content=contents)
-    _agree(text, fixed)
+    agree(text, fixed)
     old = _replaced(path)
     is_same = old is not None and lock_text(old) == lock_text(fixed)
     if not is_same:
@@ -125,7 +125,7 @@ def store_of(spec: Spec) -> Store | None:
     return open_store(spec.catalog.path) if spec.catalog.path.is_dir() else None
 
 
-def _agree(store: Store | None, lock: Lock) -> None:
+def agree(store: Store | None, lock: Lock) -> None:
     """Raise the first of the StoreErrors that say where a store is not the lock's."""
     from mixture.store import disagreements
 
@@ -178,7 +178,7 @@ def show(plan: Plan, *, most: int | None) -> None:
 
 def _phases(plan: Plan, exact: bool) -> Table:
     """Phases with all figures, or, for a narrow terminal, with short ones and no tokens of a batch."""
-    number = _number(exact)
+    number = counts_as(exact)
     columns = ["<phase", "first step", "steps", "tokens", "share", "batch", "batch tokens", "length", "mix"]
     shown = table("Phases", *(column for column in columns if exact or column != "batch tokens"))
     for phase in plan.phases:
@@ -194,7 +194,7 @@ def _domains(plan: Plan, most: int | None, exact: bool) -> Table:
     """Domains, the ones read most first; short figures and no `at most` for a narrow terminal."""
     from mixture.plan import decimal
 
-    number, digits = _number(exact), 4 if exact else 3
+    number, digits = counts_as(exact), 4 if exact else 3
     limit = ["at most"] if exact else []
     names = [phase.name for phase in plan.phases]
     shown = table("Domains, weights are token shares", "<domain", "tokens", *names, "read", "epochs", *limit)
@@ -214,7 +214,8 @@ def _domains(plan: Plan, most: int | None, exact: bool) -> Table:
     return shown
 
 
-def _number(exact: bool) -> Callable[[int], str]:
+def counts_as(exact: bool) -> Callable[[int], str]:
+    """How a table writes counts: in full, or short for a narrow terminal."""
     from mixture.units import format_count, format_short
 
     return format_count if exact else format_short

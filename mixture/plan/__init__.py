@@ -1,6 +1,7 @@
 """Plans and locks: spec and catalog worked out, what that finds, and the file that fixes a run."""
 
-from mixture.plan.amend import AmendedDomain, amend, amended_domains
+from mixture.plan.amend import amend
+from mixture.plan.amend_report import AmendedDomain, amended_domains, amended_json
 from mixture.plan.amendment import Amendment
 from mixture.plan.caps import tokens_over_cap
 from mixture.plan.diff import Diff, Distance, Figures, Move, PhasePair, Resized, diff
@@ -10,6 +11,8 @@ from mixture.plan.diff_parting import Parting
 from mixture.plan.diff_report import diff_json
 from mixture.plan.diff_sides import Side, Stretch, side_of
 from mixture.plan.distance import half_l1, hellinger
+from mixture.plan.explain import AmendmentExplained, Change, Explanation, Resumable, explain, lineage_of, resumable
+from mixture.plan.explain_report import amendment_json, explanation_json, resumable_json
 from mixture.plan.figures import decimal, fraction_of, json_value
 from mixture.plan.findings import LEVELS, Finding, Level
 from mixture.plan.ladder import Rung, RungDomain, make_ladder
@@ -30,11 +33,14 @@ __all__ = [
     "Accepted",
     "AmendedDomain",
     "Amendment",
+    "AmendmentExplained",
     "Amends",
+    "Change",
     "Checked",
     "Diff",
     "Distance",
     "DomainChange",
+    "Explanation",
     "Figures",
     "Finding",
     "Level",
@@ -49,6 +55,7 @@ __all__ = [
     "PlannedDomain",
     "PlannedPhase",
     "Resized",
+    "Resumable",
     "Rung",
     "RungDomain",
     "RungSize",
@@ -56,16 +63,21 @@ __all__ = [
     "Stretch",
     "amend",
     "amended_domains",
+    "amended_json",
+    "amendment_json",
     "check_lock",
     "decimal",
     "diff",
     "diff_json",
     "diff_markdown",
+    "explain",
+    "explanation_json",
     "finding_json",
     "fraction_of",
     "half_l1",
     "hellinger",
     "json_value",
+    "lineage_of",
     "lock_text",
     "make_ladder",
     "make_lock",
@@ -75,6 +87,8 @@ __all__ = [
     "plan_json",
     "read_lock",
     "read_sides",
+    "resumable",
+    "resumable_json",
     "rung_json",
     "side_of",
     "tokens_over_cap",

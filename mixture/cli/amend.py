@@ -1,0 +1,176 @@
+"""`mixture amend`: a run that goes on in another way from a step on."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mixture.cli.output import AsJson, LockFile, plain, print_json, print_table, table, terminal_width, width_of
+from mixture.cli.plan import SHOWN_DOMAINS, WorldSize, agree, counts_as, store_of
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from mixture.plan import AmendedDomain, Finding, Lock, Mask
+    from mixture.store import Store
+
+EXAMPLE = (
+    "Example: mixture amend run.lock.json shorter.yaml --at-step 90000 -o run-2.lock.json ·"
+    " mixture amend run.lock.json --at-step 90000 --skip-steps 50 -o run-2.lock.json"
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the program."""
+    app.command(epilog=EXAMPLE)(amend)
+
+
+def amend(
+    lock: LockFile,
+    spec: Annotated[
+        Path | None,
+        typer.Argument(metavar="[SPEC]", help="What the whole run is now; the part from --at-step on is used."),
+    ] = None,
+    at_step: Annotated[int, typer.Option(metavar="N", help="The first step that may be another one.")] = ...,  # type: ignore[assignment]
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", metavar="NEW", help="Write the new lock; without it, only look.")
+    ] = None,
+    skip_steps: Annotated[
+        int, typer.Option(metavar="K", min=0, help="Leave out K steps' worth of text at step N, as after a loss spike.")
+    ] = 0,
+    mask: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Take down documents from step N on: ids, or JSON, one a line."),
+    ] = None,
+    store: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The text: it finds documents, and its digests are fixed.")
+    ] = None,
+    consumed_step: Annotated[
+        int, typer.Option(metavar="C", min=0, help="The step that the run stands at; no amendment comes before it.")
+    ] = 0,
+    reason: Annotated[str | None, typer.Option(metavar="TEXT", help="Why; it stays in the lock.")] = None,
+    world_size: WorldSize = None,
+    *,
+    every: Annotated[bool, typer.Option("--all", help="Show every domain, not only the ones read most.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Change a run from step N on: budget, boundaries, weights, context, text. What is before N stays, to the token."""
+    from mixture.plan import amend as amend_lock
+    from mixture.plan import amended_domains, amended_json, finding_json, read_lock, write_lock
+    from mixture.store import open_store
+    from mixture.stream.takedown import masks_of
+
+    if spec is None and not skip_steps and mask is None:
+        raise typer.BadParameter("say what changes: a SPEC, --skip-steps K or --mask FILE")
+    if mask is not None and store is None:
+        raise typer.BadParameter("--mask takes --store DIR: a document is found there")
+    old = read_lock(lock)
+    text = None if store is None else open_store(store)
+    masks = () if mask is None or text is None else masks_of(text, mask, at_step, old)
+    findings: tuple[Finding, ...] = ()
+    if spec is None:
+        new = amend_lock(old, at_step, skip_steps=skip_steps, masks=masks, consumed_step=consumed_step, reason=reason)
+    else:
+        new, findings = _with_spec(
+            old,
+            spec,
+            at_step,
+            skip_steps=skip_steps,
+            masks=masks,
+            consumed_step=consumed_step,
+            reason=reason,
+            world_size=world_size,
+            store=text,
+            says=not as_json,
+        )
+    if out is not None:
+        write_lock(new, out.resolve())
+    if as_json:
+        report = amended_json(old, new, at_step) | {"findings": [finding_json(finding) for finding in findings]}
+        print_json({"lock": None if out is None else str(out.resolve()), "digest": new.digest} | report)
+        return
+    show(old, new, amended_domains(old, new, at_step), at_step, most=None if every else SHOWN_DOMAINS)
+    print(f"{out.resolve()}: written" if out is not None else "nothing was written: -o NEW does that")
+    print(f"digest {new.digest}; checkpoints up to step {at_step:,} resume under it")
+
+
+def _with_spec(
+    old: Lock,
+    spec: Path,
+    at_step: int,
+    *,
+    skip_steps: int,
+    masks: tuple[Mask, ...],
+    consumed_step: int,
+    reason: str | None,
+    world_size: int | None,
+    store: Store | None,
+    says: bool,
+) -> tuple[Lock, tuple[Finding, ...]]:
+    from mixture.plan import Amendment, make_lock, make_plan
+    from mixture.spec import load_spec
+
+    loaded = load_spec(spec)
+    amendment = Amendment(old, at_step, skip_steps, masks, consumed_step, reason)
+    made = make_plan(loaded, world_size=world_size, amends=amendment)
+    for finding in made.findings if says else ():
+        if finding.level.value != "note":
+            print(finding, file=sys.stderr)
+    made.require()
+    text = store if store is not None else store_of(loaded)
+    new = make_lock(made, content={name: domain.content for name, domain in text.domains.items()} if text else None)
+    agree(text, new)
+    return new, made.findings
+
+
+def show(old: Lock, new: Lock, domains: tuple[AmendedDomain, ...], step: int, *, most: int | None) -> None:
+    """Print what an amendment does: the run, the domains that are read most, and what is left out or read again."""
+    before, after = old.schedule(), new.schedule()
+    tokens = [int(schedule.tokens(schedule.steps).sum()) for schedule in (before, after)]
+    stays = f"steps 0 to {step - 1:,} stay as they are" if step else "nothing of the run stays as it is"
+    print(f"{new.mixture}: {stays}")
+    print(f"  steps   {before.steps:,} → {after.steps:,}\n  tokens  {tokens[0]:,} → {tokens[1]:,}")
+    for phase in new.phases:
+        if phase.steps and phase.first_step + phase.steps > step:
+            first = max(phase.first_step, step)
+            shape = f"length {after.length_of(first):,}, batch {after.batch_of(first):,} sequences"
+            print(f"  from step {first:,}: {phase.name}, {phase.first_step + phase.steps - first:,} steps, {shape}")
+    print()
+    whole, width = _table(domains, most, exact=True), terminal_width()
+    print_table(whole if width is None or width_of(whole) <= width else _table(domains, most, exact=False))
+    if most is not None and len(domains) > most:
+        print(f"… and {len(domains) - most} more domains; --all shows them\n")
+    skipped, repeated = sum(one.skipped for one in domains), sum(one.repeated for one in domains)
+    share = f" ({_percent(skipped, tokens[1])} of the run)" if skipped else ""
+    print(f"{skipped:,} tokens are left out where the length changes or text is skipped{share}")
+    print(f"{repeated:,} tokens of what is to come are read in an epoch after the first")
+    masked = new.masks[len(old.masks) :] if len(new.masks) > len(old.masks) else ()
+    if masked:
+        taken = sum(one.tokens for one in new.masks) - sum(one.tokens for one in old.masks)
+        print(f"{taken:,} tokens are taken down from step {step:,} on")
+
+
+def _table(domains: tuple[AmendedDomain, ...], most: int | None, *, exact: bool) -> Table:
+    from mixture.plan import decimal
+
+    columns = ["<domain", "tokens", "drawn", "to come", "was to come", "epochs", "epochs before", "left out", "again"]
+    shown = table("Domains", *(column for column in columns if exact or column != "was to come"))
+    show_count = counts_as(exact)
+    digits = 4 if exact else 3
+    for one in sorted(domains, key=lambda one: (-one.drawn - one.to_come, one.name))[:most]:
+        epochs = ["" if x is None else decimal(x, digits=digits) for x in (one.epochs, one.epochs_before)]
+        coming = (one.to_come, one.to_come_before) if exact else (one.to_come,)
+        figures = map(show_count, (one.tokens, one.drawn, *coming))
+        shown.add_row(plain(one.name), *figures, *epochs, *map(show_count, (one.skipped, one.repeated)))
+    return shown
+
+
+def _percent(part: int, whole: int) -> str:
+    from fractions import Fraction
+
+    from mixture.plan import decimal
+
+    return f"{decimal(Fraction(part * 100, whole), digits=3)}%"
