@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +19,9 @@ from mixture.store.files import DATA_START
 from mixture.store.manifest import DOCUMENT_ENDS, DOCUMENTS, DOCUMENTS_BY_ID, ENDS_DTYPE, Manifest
 from mixture.store.mapping import OpenFile, Standing
 from mixture.store.parquet import ParquetTable
+
+NEAR = 20
+"""Ids to either side of one that is not there: those that differ from it at the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +133,12 @@ class Documents:
         for table in self._by_id.holding(identities, ("id", "row")):
             found.append(table.filter(pc.is_in(table["id"], wanted))["row"].to_numpy())
         return self._table.rows(np.sort(np.concatenate(found)))
+
+    def ids_near(self, identity: str) -> list[str]:
+        """Some ids that stand beside this one in order of ids."""
+        ids: list[str] = self._by_id.group_at(identity, ("id",))["id"].to_pylist()
+        at = bisect_left(ids, identity)
+        return ids[max(0, at - NEAR) : at + NEAR]
 
     def at(self, domain: NDArray[np.integer], document: NDArray[np.int64]) -> pa.Table:
         """The documents with these numbers [n] in these domains [n], in this order, as rows of documents.parquet."""

@@ -76,6 +76,15 @@ class ParquetTable:
             for group in sorted(groups):
                 yield file.read_row_group(group, columns=list(columns))
 
+    def group_at(self, value: str, columns: Sequence[str]) -> pa.Table:
+        """Some columns of the row group that a value of the first column, sorted, would stand in; no rows: no group."""
+        metadata, _ = self._footer
+        lows, _ = self._bounds
+        with self._file() as file:
+            if not metadata.num_row_groups:
+                return file.schema_arrow.empty_table().select(list(columns))
+            return file.read_row_group(max(0, bisect_right(lows, value.encode()) - 1), columns=list(columns))
+
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of its columns, in order."""

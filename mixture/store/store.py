@@ -20,6 +20,7 @@ from mixture.store.description import StoreDomain
 from mixture.store.documents import Documents, Spans
 from mixture.store.manifest import DOMAINS, Manifest, read_manifest
 from mixture.store.mapping import Standing, readable
+from mixture.store.parquet import ParquetTable
 from mixture.store.rows import Files, TokenReader, Tokens
 from mixture.store.tables import file_digest
 from mixture.store.verify import damage
@@ -97,6 +98,12 @@ class Store:
                 return read_overview(path)
         return None
 
+    @cached_property
+    def labels(self) -> pa.Table:
+        """What the catalog says of domains beside their size: `domain`, `tokenizer`, and a column for each label."""
+        table = ParquetTable(self.catalog, self._standing).range(0, len(self.domains))
+        return table.drop_columns(["tokens", "documents"])
+
     def read(self, name: str, first_token: int, num_tokens: int) -> Tokens:
         """Tokens [num_tokens] of a domain: a read-only view where they lie in one file, else a copy.
 
@@ -135,6 +142,10 @@ class Store:
     def documents_named(self, identities: Sequence[str]) -> pa.Table:
         """Every document with any of these ids, in order of place, with the columns of `document`."""
         return self._documents.by_ids(identities)
+
+    def ids_near(self, identity: str) -> list[str]:
+        """Some ids of documents that stand beside this one in order, for a hint where there is no such id."""
+        return self._documents.ids_near(identity)
 
     def documents_at(self, names: Sequence[str], domain: NDArray[np.integer], document: NDArray[np.int64]) -> pa.Table:
         """The documents with these numbers [n], as `spans` gives them, in this order, with the columns of `document`.

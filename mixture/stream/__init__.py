@@ -5,15 +5,29 @@ from mixture.stream.local import LocalStream, open_stream
 from mixture.stream.ranks import rank_slots, slot_rank
 from mixture.stream.state import StreamState
 from mixture.stream.stream import Stream
+from mixture.stream.trace import DocumentPart, StoredDocument, TracedSequence, trace_step
+from mixture.stream.trace_back import Trace, TracedRead, trace_documents, trace_token
+from mixture.stream.trace_sums import ReadSoFar, ReadValue, read_so_far
 
 __all__ = [
     "Batch",
+    "DocumentPart",
     "LocalStream",
+    "ReadSoFar",
+    "ReadValue",
+    "StoredDocument",
     "Stream",
     "StreamState",
+    "Trace",
+    "TracedRead",
+    "TracedSequence",
     "arrow_schema",
     "open_stream",
     "rank_slots",
+    "read_so_far",
     "slot_rank",
     "to_arrow",
+    "trace_documents",
+    "trace_step",
+    "trace_token",
 ]
