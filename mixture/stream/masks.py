@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 from itertools import accumulate
 
 import numpy as np
@@ -14,6 +15,9 @@ from mixture.stream.batch import Tokens
 
 Bools = npt.NDArray[np.bool_]
 I64 = npt.NDArray[np.int64]
+
+ALWAYS = (1 << 63) - 1
+"""A step behind every mask's first."""
 
 
 class Masks:
@@ -86,6 +90,9 @@ class Masks:
 
         from, to: counted from first_token; the step is None where the text is there.
         """
+        if domain not in self._index:  # text that is held out, of which no lock knows
+            yield 0, tokens, None
+            return
         d = np.array([self._index[domain]])
         start = int(self._before[d[0]]) + first_token
         at = 0
@@ -98,6 +105,14 @@ class Masks:
             at = stop
         if at < tokens:
             yield at, tokens, None
+
+    def text(self, step: int, domain: str, first_token: int, ids: Tokens, decode: Callable[[Tokens], str]) -> str:
+        """The text of a domain's tokens, ids [n] from first_token on; a mark stands in place of what is down."""
+        parts = self.parts(step, domain, first_token, len(ids))
+        return "".join(
+            decode(ids[begin:stop]) if since is None else f"[taken down at step {since}]"
+            for begin, stop, since in parts
+        )
 
     def digest(self, step: int) -> str | None:
         """What of the masks decided what was read before a step; None where none had begun.
@@ -112,3 +127,26 @@ class Masks:
             held = digest([[mask.first_step, mask.domain, mask.first_token, mask.tokens] for mask in begun])
             self._known = (count, held)
         return held
+
+
+class _Held:
+    """A lock to look its masks up by: it is the same for as long as they are the same object."""
+
+    def __init__(self, lock: Lock) -> None:
+        self.lock = lock
+
+    def __hash__(self) -> int:
+        return hash((id(self.lock.masks), id(self.lock.data)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Held) and self.lock.masks is other.lock.masks and self.lock.data is other.lock.data
+
+
+@lru_cache(maxsize=16)
+def _made(held: _Held) -> Masks:
+    return Masks(held.lock)
+
+
+def masks_for(lock: Lock) -> Masks | None:
+    """A lock's masks to look up in, made once; None where it has none."""
+    return _made(_Held(lock)) if lock.masks else None

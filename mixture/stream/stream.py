@@ -10,7 +10,7 @@ from mixture.errors import StreamError
 from mixture.plan import Lock
 from mixture.store import StoreDescription, disagreements
 from mixture.stream.batch import Batch
-from mixture.stream.masks import Masks
+from mixture.stream.masks import masks_for
 from mixture.stream.ranks import check_divisible, check_rank
 from mixture.stream.state import (
     AcceptedContent,
@@ -57,7 +57,7 @@ class Stream(ABC):
         self.domains = schedule.names
         self.step, self.steps = first_step, schedule.steps
         self._schedule = schedule
-        self._masks = Masks(lock) if lock.masks else None
+        self._masks = masks_for(lock)
         self._next_token, self._documents, self._uneven = next_token, documents, uneven
         self._accept_content = accept_content
         self._accepted: list[AcceptedContent] = []
