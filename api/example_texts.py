@@ -12,6 +12,7 @@ from api.kept import Kept
 from api.settings import ExampleTexts
 from mixture.catalog import Overview, OverviewDomain
 from mixture.store import Store
+from mixture.stream.masks import ALWAYS, Masks
 
 READ_WHOLE = 20_000
 """Of a domain with more documents, typical ones are looked up one by one, and only the first `LOOKED_UP` of them."""
@@ -40,25 +41,31 @@ class TypicalTexts:
     """The texts of typical documents, those of the stores that were asked for last. Any number of threads may ask."""
 
     def __init__(self) -> None:
-        self._kept: Kept[tuple[str, tuple[OverviewDomain, ...], ExampleTexts], tuple[TypicalText, ...]] = Kept(
+        self._kept: Kept[_Key, tuple[TypicalText, ...]] = Kept(
             KEPT_BYTES, weigh=lambda texts: sum(one.size for one in texts)
         )
 
-    def of(self, store: Store, overview: Overview, texts: ExampleTexts) -> tuple[TypicalText, ...]:
-        """`MOST_BYTES` of them, in order of domains; none where none are shown. Errors: StoreError, OSError."""
+    def of(self, store: Store, overview: Overview, texts: ExampleTexts, masks: Masks | None) -> tuple[TypicalText, ...]:
+        """`MOST_BYTES` of them, in order of domains, less what is taken down; none where none are shown.
+
+        Errors: StoreError, OSError.
+        """
         if texts is ExampleTexts.NONE or not is_decodable(store):
             return ()
-        key = (store.digest, overview.domains, texts)
-        return self._kept.get(key, lambda: tuple(_read(store, overview, SEARCHED_CHARACTERS[texts])))
+        key = (store.digest, overview.domains, texts, None if masks is None else masks.digest(ALWAYS))
+        return self._kept.get(key, lambda: tuple(_read(store, overview, SEARCHED_CHARACTERS[texts], masks)))
 
 
-def _read(store: Store, overview: Overview, most: int) -> Iterator[TypicalText]:
+_Key = tuple[str, tuple[OverviewDomain, ...], ExampleTexts, str | None]
+
+
+def _read(store: Store, overview: Overview, most: int, masks: Masks | None) -> Iterator[TypicalText]:
     left = MOST_BYTES
     for domain in overview.domains:
         if domain.domain not in store.domains:
             continue
         for number, row in _rows(store, domain):
-            text, _ = text_of(store, domain.domain, row, most)
+            text, _ = text_of(store, domain.domain, row, most, masks)
             if text:
                 found = TypicalText(domain.domain, number, text)
                 left -= found.size

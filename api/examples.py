@@ -18,6 +18,7 @@ from mixture.schedule.permute import Permutation, key64
 from mixture.store import Store
 from mixture.store.decode import decoder
 from mixture.store.manifest import BYTES, TOKENIZER
+from mixture.stream.masks import ALWAYS, Masks
 
 SNIPPET_CHARACTERS = 300
 FULL_CHARACTERS = 20_000
@@ -83,12 +84,15 @@ class Example(BaseModel):
 
 
 class DomainExamples:
-    """The examples of one domain of a store."""
+    """The examples of one domain of a store; masks: of the lock that they are shown for."""
 
-    def __init__(self, store: Store, overview: Overview | None, domain: str, texts: ExampleTexts) -> None:
+    def __init__(
+        self, store: Store, overview: Overview | None, domain: str, texts: ExampleTexts, masks: Masks | None
+    ) -> None:
         self._store = store
         self._domain = domain
         self._texts = texts
+        self._masks = masks
         self._quality = None if overview is None else overview.quality
         typical = () if overview is None else overview.domains
         self._typical = next((one.typical for one in typical if one.domain == domain), ())
@@ -135,7 +139,7 @@ class DomainExamples:
         reason = reason_of(score, self._quality)
         if reason is None or row is None or row["tokens"] > MEASURED_TOKENS or self._texts is ExampleTexts.NONE:
             return reason
-        text, _ = text_of(self._store, self._domain, row, row["tokens"])
+        text, _ = text_of(self._store, self._domain, row, row["tokens"], self._masks)
         return reason.model_copy(update={"features": features_of(text or "", reason.score)})
 
     def _text(self, row: dict[str, Any]) -> tuple[str | None, bool]:
@@ -143,15 +147,19 @@ class DomainExamples:
         if self._texts is ExampleTexts.NONE:
             return None, False
         most = SNIPPET_CHARACTERS if self._texts is ExampleTexts.SNIPPET else FULL_CHARACTERS
-        return text_of(self._store, self._domain, row, most)
+        return text_of(self._store, self._domain, row, most, self._masks)
 
 
-def text_of(store: Store, domain: str, row: dict[str, Any], most: int) -> tuple[str | None, bool]:
-    """At most so many characters of a document, and whether there are more; None where tokens can not be decoded."""
+def text_of(store: Store, domain: str, row: dict[str, Any], most: int, masks: Masks | None) -> tuple[str | None, bool]:
+    """At most so many characters of a document, and whether there are more; None where tokens can not be decoded.
+
+    What is taken down, from whichever step on, is not shown.
+    """
     if not is_decodable(store):
         return None, False
     tokens = min(row["tokens"], most * TOKENS_OF_CHARACTER)
-    text = decoder(store)(store.read(domain, row["first_token"], tokens))
+    ids, decode = store.read(domain, row["first_token"], tokens), decoder(store)
+    text = decode(ids) if masks is None else masks.text(ALWAYS, domain, row["first_token"], ids, decode)
     return text[:most], len(text) > most or tokens < row["tokens"]
 
 

@@ -19,6 +19,7 @@ from api.pages.catalog_search import Hit, found
 from api.planned import PlannedDomains
 from mixture.catalog import Catalog, Overview
 from mixture.store import Store
+from mixture.stream.masks import Masks
 
 MOST_LINES = 500
 """Domains of a list that one page shows."""
@@ -173,6 +174,7 @@ class CatalogFacts:
     """What a page of a catalog is made of.
 
     planned: the plan of the mixture `overlay`; store: None where there is none that can be read now
+    masks:   what its lock takes down, which is not shown; None: nothing
     """
 
     name: str
@@ -186,6 +188,7 @@ class CatalogFacts:
     made: MadeView
     tokenizer: str | None
     store: Store | None
+    masks: Masks | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from api.planned import PlannedDomains
 from mixture.errors import MixtureError
 from mixture.names import DIGEST_MARK
 from mixture.store import Store
+from mixture.stream.masks import masks_for
 
 
 def catalog_facts(
@@ -42,6 +43,7 @@ def catalog_facts(
         overlay=(overlay or mixture).name,
         overlays=tuple(one.name for one in overlays if is_over(one, mixture)),
         store=store,
+        masks=masks_for(mixture.lock),
         tokenizer=next(iter(sorted(tokenizers)), None),
         made=made_view(
             lock=mixture.digest,

@@ -40,7 +40,7 @@ def cell_panel(
             raise Problem(404, f"there is no cell or domain {key!r}", code="unknown-domain", facts={"domain": key})
         some = None
         if store is not None and documents is not None:
-            of = DomainExamples(store, facts.overview, key, texts)
+            of = DomainExamples(store, facts.overview, key, texts, facts.masks)
             some = examples_view(of, texts, kind=kind, number=at, seed=seed)
     return panel_view(figures, shown, some)
 
@@ -53,4 +53,4 @@ def found_texts(facts: CatalogFacts, q: str, texts: ExampleTexts, kept: TypicalT
     if not q.strip():
         return []
     with reading_store():
-        return list(hits(kept.of(store, overview, texts), q))
+        return list(hits(kept.of(store, overview, texts, facts.masks), q))

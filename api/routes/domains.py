@@ -22,6 +22,7 @@ from api.security import Reads
 from api.services import AppServices, Asked, AskedMixture
 from api.store_reading import reading_store
 from mixture.errors import nearest
+from mixture.stream.masks import masks_for
 
 router = APIRouter(prefix="/v1/catalogs", tags=["catalogs"], dependencies=[Reads])
 
@@ -51,7 +52,7 @@ def domain_examples(
     if domain not in store.domains:
         raise unknown_domain(asked, domain)
     texts, after = services.settings.examples, number_after(page)
-    some = DomainExamples(store, overview, domain, texts)
+    some = DomainExamples(store, overview, domain, texts, masks_for(asked.mixture.lock))
     first = 0 if after is None else after + 1
 
     def make() -> Listed:
@@ -62,7 +63,8 @@ def domain_examples(
     end = first + page.limit
     cursor = encode_cursor(end - 1) if end < some.count(kind) else None
     url = next_url(request, cursor)
-    of = f"{store.digest} {texts} {'' if overview is None else overview.model_dump_json()}"
+    down = asked.mixture.digest if asked.mixture.lock.masks else ""
+    of = f"{store.digest} {texts} {down} {'' if overview is None else overview.model_dump_json()}"
     return json_answer(request, of=of, lifetime=Lifetime.SHORT, make=make)
 
 

@@ -89,7 +89,8 @@ def _write_arrow(opened: LocalStream, batches: Iterator[Batch], out: Path) -> No
             "mixture.rank": str(opened.rank),
             "mixture.world_size": str(opened.world_size),
         }
-        with pa.ipc.new_stream(sink, arrow_schema(opened.store.dtype).with_metadata(metadata)) as writer:
+        schema = arrow_schema(opened.store.dtype, masked=bool(opened.lock.masks))
+        with pa.ipc.new_stream(sink, schema.with_metadata(metadata)) as writer:
             for batch in batches:
                 for record in to_arrow(batch, opened.domains):
                     writer.write_batch(record)
@@ -112,7 +113,9 @@ def show(opened: LocalStream, batch: Batch, most: int) -> None:
     whose = f", rank {opened.rank} of {opened.world_size}" if opened.world_size > 1 else ""
     print(f"step {batch.step}: {len(batch)} rows of {batch.input_ids.shape[1]} tokens{whose}")
     for row in _rows(opened, batch, most):
-        print(f"  position {row['position']}  {row['domain']}  epoch {row['epoch']}  token {row['first_token']:,}")
+        down = f"  {row['masked']:,} tokens taken down" if row.get("masked") else ""
+        where = f"position {row['position']}  {row['domain']}  epoch {row['epoch']}  token {row['first_token']:,}"
+        print(f"  {where}{down}")
         for document in row["documents"]:
             name = printable(document["name"])
             print(f"    {name:<{NAME}} {document['tokens']:>6,} tokens  {printable(document['text'])}")
@@ -122,8 +125,9 @@ def show(opened: LocalStream, batch: Batch, most: int) -> None:
 
 def _rows(opened: LocalStream, batch: Batch, most: int) -> Iterator[dict[str, Any]]:
     from mixture.store import decoder
+    from mixture.stream.masks import masks_for
 
-    decode = decoder(opened.store)
+    decode, masks = decoder(opened.store), masks_for(opened.lock)
     for i in range(min(most, len(batch))):
         length = opened.lock.schedule().length_of(batch.step)
         first_token, name = int(batch.first_token[i]), opened.domains[int(batch.domain[i])]
@@ -131,7 +135,9 @@ def _rows(opened: LocalStream, batch: Batch, most: int) -> Iterator[dict[str, An
         for document in opened.store.documents(name, first_token, length).to_pylist():
             begin = max(0, document["first_token"] - first_token)
             end = min(length, document["first_token"] + document["tokens"] - first_token)
-            text = " ".join(decode(batch.input_ids[i, begin : min(end, begin + 4 * SNIPPET)]).split())
+            ids = batch.input_ids[i, begin : min(end, begin + 4 * SNIPPET)]
+            known = decode(ids) if masks is None else masks.text(batch.step, name, first_token + begin, ids, decode)
+            text = " ".join(known.split())
             attributes = {k: v for k, v in document.items() if k not in ("id", "first_token", "tokens") and v}
             shown = attributes.get("path") or document["id"]
             documents.append(
@@ -150,5 +156,6 @@ def _rows(opened: LocalStream, batch: Batch, most: int) -> Iterator[dict[str, An
             "epoch": int(batch.epoch[i]),
             "first_token": first_token,
             "tokens": length,
+            **({} if batch.masked is None else {"masked": int(batch.masked[i, :length].sum())}),
             "documents": documents,
         }

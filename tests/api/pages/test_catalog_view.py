@@ -170,13 +170,13 @@ def test_a_search_knows_every_domain_of_a_row(tmp_path):
 
 def test_typical_texts_that_are_searched_stay_below_a_size(clustered, monkeypatch):
     store = open_store(clustered / "store")
-    every = TypicalTexts().of(store, store.overview, ExampleTexts.SNIPPET)
+    every = TypicalTexts().of(store, store.overview, ExampleTexts.SNIPPET, None)
     assert sum(one.size for one in every) < example_texts.MOST_BYTES
     most = sum(one.size for one in every[:5])
     monkeypatch.setattr(example_texts, "MOST_BYTES", most)
     kept = TypicalTexts()
-    assert kept.of(store, store.overview, ExampleTexts.SNIPPET) == every[:5]
-    assert kept.of(store, store.overview, ExampleTexts.SNIPPET) is kept.of(store, store.overview, ExampleTexts.SNIPPET)
+    assert kept.of(store, store.overview, ExampleTexts.SNIPPET, None) == every[:5]
+    assert kept.of(store, store.overview, ExampleTexts.SNIPPET, None) is kept.of(store, store.overview, ExampleTexts.SNIPPET)
 
 
 def test_mixtures_are_over_each_other_where_names_and_sizes_are_the_same(small, tmp_path):
