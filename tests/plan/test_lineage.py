@@ -1,0 +1,161 @@
+"""A lock explained: its run, what each amendment changed, whose checkpoints may go on; a void one is said to be."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from mixture.errors import LockError
+from mixture.plan import Amendment, Mask, amend, explain, explanation_json, make_lock, make_plan
+from mixture.plan.explain_words import amendment_words, lineage_words, phase_words, resumable_words, run_words
+from mixture.schedule import agreed_steps
+
+PHASES = (
+    "{phase: early, share: 60%, weights: {code: 50%, web: 50%}}",
+    "{phase: late, weights: {code: 80%, web: 20%}}",
+)
+LARGER = "domain,tokens\ncode,1000000\nnews,400000\nweb,1000000\n"
+
+
+@pytest.fixture
+def lock(write_spec):
+    return make_lock(make_plan(write_spec(*PHASES)))
+
+
+@pytest.fixture
+def longer(write_spec, lock):
+    """The same run, amended at step 40: longer sequences, a smaller batch, another domain, 150 steps."""
+    spec = write_spec(
+        "{phase: early, share: 60%, weights: {code: 25%, news: 25%, web: 50%}}",
+        "{phase: late, weights: {code: 80%, news: 10%, web: 10%}}",
+        catalog=LARGER,
+        sequence_length="64",
+        batch="4 sequences",
+        budget="150 steps",
+    )
+    return make_lock(make_plan(spec, amends=Amendment(lock, 40, reason="a longer context")))
+
+
+def words(found, number):
+    return list(amendment_words(found.amendments[number - 1], repr))
+
+
+def test_a_lock_that_amends_nothing_is_explained_by_its_phases(lock):
+    found = explain(lock)
+    assert found.amendments == ()
+    assert [(one.lock, one.up_to_step, one.is_own) for one in found.resumable] == [(lock.digest, 100, True)]
+    assert [(one.name, one.first_step, one.steps, one.batch_sequences) for one in found.phases] == [
+        ("early", 0, 60, 8),
+        ("late", 60, 40, 8),
+    ]
+    assert sum(one.tokens for one in found.phases) == found.tokens == 100 * 8 * 16
+    assert run_words(found) == "The run: 100 steps, 800 sequences, 12,800 tokens, 2 domains."
+    assert phase_words(found.phases[1], repr) == (
+        "Phase 'late', steps 60 to 99: 8 sequences of 16 tokens a step, 5,120 tokens."
+    )
+    assert lineage_words(found) == "It amends no other lock."
+
+
+def test_an_amendment_says_all_that_changes_at_its_step(lock, longer):
+    found = explain(longer)
+    (one,) = found.amendments
+    assert (one.step, one.amended, one.made, one.reason) == (40, lock.digest, longer.digest, "a longer context")
+    assert one.history == lock.schedule().history(40) == longer.schedule().history(40)
+    assert (one.steps_before, one.steps, one.domains_added) == (100, 150, ("news",))
+    change = one.change
+    assert change.sequence_length == (16, 64) and change.batch_sequences == (8, 4)
+    # The weights as the lock has them: integers of 10^15, so these shares are exact.
+    assert {move.domain: (move.before, move.after) for move in change.movers} == {
+        "code": (Fraction(1, 2), Fraction(1, 4)),
+        "news": (0, Fraction(1, 4)),
+    }
+    assert change.half_l1 == Fraction(1, 4) and change.moved == 2
+    handoff = next(one for one in longer.schedule().handoffs() if one.first_step == 40)
+    assert change.tokens_skipped == sum(handoff.tokens_skipped) > 0
+    assert words(found, 1) == [
+        "Why: 'a longer context'.",
+        "The run has 150 steps and no longer 100.",
+        "Appended: 1 domain, 'news'.",
+        "A sequence has 64 tokens and no longer 16.",
+        "A step has 4 sequences and no longer 8.",
+        "Mixed together: 1,024 steps, and no longer 512.",
+        "Weights: half-L1 distance 0.25, 2 domains moved: 'code' 50% → 25% and 'news' 0% → 25%.",
+        f"Left unread at the hand-off: {change.tokens_skipped:,} tokens.",
+    ]
+
+
+def test_a_skip_and_masks_are_counted(lock):
+    skipped = amend(lock, 30, skip_steps=2, masks=[Mask(30, "web", 100, 50), Mask(30, "code", 0, 7)])
+    change = explain(skipped).amendments[0].change
+    assert (change.skip_sequences, change.tokens_skipped) == (16, 2 * 8 * 16)
+    assert (change.masked_tokens, change.masked_domains, change.moved) == (57, 2, 0)
+    assert words(explain(skipped), 1) == [
+        "Left out: 16 sequences, 256 tokens.",
+        "Masked from there on: 57 tokens of 2 domains.",
+    ]
+    assert run_words(explain(skipped)).endswith(" Masked from some step on: 57 tokens.")
+
+
+def test_checkpoints_of_every_ancestor_go_on_up_to_the_earliest_amendment_behind_them(lock):
+    locks = [lock]
+    for step, share in ((50, 60), (20, 70), (80, 90)):
+        locks.append(amend(locks[-1], step, {"code": f"{share}/100", "web": f"{100 - share}/100"}))
+    found = explain(locks[-1])
+    assert [(one.lock, one.up_to_step) for one in found.resumable] == [
+        (locks[0].digest, 20),
+        (locks[1].digest, 20),
+        (locks[2].digest, 80),
+        (locks[3].digest, 100),
+    ]
+    for one, ancestor in zip(found.resumable, locks, strict=True):
+        # What is said holds: up to there both have one history, and streams compare just that.
+        step = one.up_to_step
+        assert ancestor.schedule().history(step) == locks[-1].schedule().history(step)
+    assert resumable_words(found.resumable[0]) == f"of lock {lock.digest[:12]}: up to step 20"
+    assert resumable_words(found.resumable[3]).endswith(": at any step")
+
+
+def test_an_amendment_that_a_later_one_came_before_is_void(write_spec, lock):
+    first = amend(lock, 50, {"code": "1/4", "web": "3/4"})
+    again = write_spec("{phase: early, share: 60%, weights: {code: 10%, web: 90%}}", PHASES[1])
+    found = explain(make_lock(make_plan(again, amends=Amendment(first, 20))))
+    assert found.amendments[0].superseded_by == 2 and found.amendments[0].is_void
+    assert found.amendments[1].superseded_by is None and not found.amendments[1].is_void
+    assert words(found, 1) == ["Amendment 2 took over at this step or before it: what it did is void."]
+    kept = explain(amend(first, 20, masks=[Mask(20, "web", 0, 5)]))
+    assert kept.amendments[0].superseded_by == 2 and not kept.amendments[0].is_void, "its weights are still there"
+    assert words(kept, 1)[-1] == "Amendment 2 took over at this step or before it: what stands here is what it left."
+
+
+def test_a_run_cut_short_or_begun_anew_says_so(write_spec, lock):
+    shorter = make_lock(make_plan(write_spec(*PHASES, budget="50 steps"), amends=Amendment(lock, 50)))
+    (one,) = explain(shorter).amendments
+    assert one.change is None and (one.steps_before, one.steps) == (100, 50)
+    assert words(explain(shorter), 1) == [
+        "The run has 50 steps and no longer 100.",
+        "The run goes no further than this step.",
+    ]
+    anew = amend(lock, 0, {"code": "1/10", "web": "9/10"})
+    assert words(explain(anew), 1) == ["The whole run is another one from there on."]
+
+
+def test_ancestors_that_are_at_hand_say_where_the_runs_really_part(lock, longer):
+    later = amend(lock, 30, None, masks=[Mask(30, "web", 0, 5)])
+    (one,) = explain(later, ancestors=[lock]).amendments
+    assert one.parts_at == agreed_steps(lock.data, later.data) == 100, "masks leave every step as it is"
+    assert explain(later, ancestors=[lock]).resumable[0].up_to_step == 100
+    assert explain(later).amendments[0].parts_at is None
+    with pytest.raises(LockError) as refused:
+        explain(lock, ancestors=[longer])
+    assert refused.value.code == "not-an-ancestor"
+
+
+def test_the_explanation_as_json_has_every_figure(lock, longer):
+    found = explanation_json(explain(longer, ancestors=[lock]))
+    (one,) = found["amendments"]
+    assert one["change"]["half_l1"] == {"decimal": "0.25", "ratio": "1/4"}
+    assert one["change"]["sequence_length"] == {"before": 16, "after": 64}
+    assert (one["void"], one["superseded_by"], one["parts_at"], one["domains_added"]) == (False, None, 40, ["news"])
+    assert found["resumable"][0] == {"lock": lock.digest, "up_to_step": 40, "own": False}
+    assert [phase["phase"] for phase in found["phases"]] == ["early", "early@40", "late"]
