@@ -58,17 +58,9 @@ def read_revision(revision: Revision, path: str, *, catalog: Catalog | None = No
         top = Path(made).resolve()
         with _named_as(revision, top):
             spec = parse_spec(data, path=top / path)
-            tables = {relpath(normpath(table), top): spec.place(key) for key, table in named_tables(spec)}
-            for table, place in tables.items():
-                if table == ".." or table.startswith("../"):
-                    where = normpath(top / path / ".." / table) if Path(table).is_absolute() else table
-                    raise MixtureError(
-                        f"{place.path} is outside of the repository: what {where} said then is not known",
-                        code="not-in-revision",
-                        place=place,
-                        hint="compare locks, which hold all that was read of their tables",
-                    )
-            _write(revision, list(tables), top)
+            _write(revision, [_inside(spec.place(key), table, top) for key, table in named_tables(spec)], top)
+            for _, table in named_tables(spec):
+                table.parent.mkdir(parents=True, exist_ok=True)  # a folder that `..` leads out of is there too
             return side_of(make_plan(spec), name=name)
 
 
@@ -104,6 +96,19 @@ def _says_lock(data: bytes) -> bool:
     return data.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")
 
 
+def _inside(place: Place, table: Path, top: Path) -> str:
+    """A table's path from the repository's top."""
+    path = relpath(normpath(table), top)
+    if path == ".." or path.startswith("../"):
+        raise MixtureError(
+            f"{place.path} is outside of the repository: what it said then is not known",
+            code="not-in-revision",
+            place=place,
+            hint="compare locks, which hold all that was read of their tables",
+        )
+    return path
+
+
 def _write(revision: Revision, tables: list[str], top: Path) -> None:
     """The tables of a revision below a folder; of a store's folder, what says what is in it."""
     held = revision.read(tables)
@@ -125,6 +130,7 @@ def _named_as(revision: Revision, top: Path) -> Iterator[None]:
     except MixtureError as error:
         for single in {id(one): one for one in (error, *getattr(error, "errors", ()))}.values():
             single.message = single.message.replace(f"{top}/", f"{revision.name}:")
+            single.hint = single.hint and single.hint.replace(f"{top}/", f"{revision.name}:")
             if single.place is not None and single.place.file is not None:
                 single.place = replace(single.place, file=single.place.file.replace(f"{top}/", f"{revision.name}:"))
         raise

@@ -1,0 +1,210 @@
+"""Two runs compared: what moved, by domain, by group and by phase, and how far apart they are."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from mixture.catalog import read_catalog
+from mixture.errors import CatalogError
+from mixture.plan import Mask, diff, diff_json, make_lock, make_plan, side_of
+
+CATALOG = "domain,tokens,cluster\nbooks,300000,prose\ncode,100000,code\nnews,50000,prose\nweb,1000000,\n"
+BEFORE = (
+    "{phase: early, share: 60%, weights: {books: 10%, code: 30%, news: 10%, web: 50%}}",
+    "{phase: late, weights: {books: 50%, code: 50%}}",
+)
+AFTER = (
+    "{phase: early, share: 60%, weights: {books: 10%, code: 30%, news: 10%, web: 50%}}",
+    "{phase: late, weights: {books: 25%, code: 50%, web: 25%}}",
+)
+
+
+@pytest.fixture
+def plan(write_spec):
+    """Makes a plan of phases, a catalog and other keys."""
+
+    def make(*phases, catalog=CATALOG, **keys):
+        return make_plan(
+            write_spec(*phases, catalog=catalog, **{"batch": "40 sequences", "accept": "[over-epochs]"} | keys)
+        )
+
+    return make
+
+
+def by_name(found):
+    return {move.name: move for move in found.moves}
+
+
+def test_a_run_does_not_differ_from_itself_nor_a_plan_from_its_lock(plan):
+    one = plan(*BEFORE)
+    for other in (one, make_lock(one)):
+        found = diff(one, other)
+        assert found.is_same
+        assert found.is_same_run
+        assert found.same_to_end
+        assert found.agreed_steps == 100
+        assert found.parts_by == ()
+        assert {pair.distance.half_l1 for pair in found.phases} == {found.distance.half_l1} == {0}
+        assert {pair.distance.hellinger for pair in found.phases} == {found.distance.hellinger} == {0}
+        assert not any(move.is_change for move in found.moves)
+        assert [move.name for move in found.moves] == ["books", "code", "news", "web"]
+
+
+@pytest.mark.parametrize("by", [None, "cluster"])
+def test_tokens_by_domain_or_group_sum_to_the_runs(plan, by):
+    a, b = plan(*BEFORE), plan(*AFTER, budget="150 steps")
+    found = diff(a, b, by=by)
+    assert sum(move.a.tokens for move in found.moves) == a.tokens
+    assert sum(move.b.tokens for move in found.moves) == b.tokens
+    assert sum(move.a.weight for move in found.moves) == sum(move.b.weight for move in found.moves) == 1
+    assert sorted(name for move in found.moves for name in move.domains) == ["books", "code", "news", "web"]
+
+
+def test_figures_of_a_domain_are_those_of_the_plans(plan):
+    a, b = plan(*BEFORE), plan(*AFTER)
+    moves = by_name(diff(a, b))
+    for one, other in zip(a.domains, b.domains, strict=True):
+        move = moves[one.name]
+        assert (move.a.tokens, move.a.epochs, move.a.size) == (one.tokens_drawn, one.epochs, one.tokens)
+        assert (move.b.tokens, move.b.epochs) == (other.tokens_drawn, other.epochs)
+        assert move.tokens_change == other.tokens_drawn - one.tokens_drawn
+        assert move.epochs_change == other.epochs - one.epochs
+        assert move.weight_change == Fraction(other.tokens_drawn, b.tokens) - Fraction(one.tokens_drawn, a.tokens)
+
+
+def test_what_moved_most_comes_first(plan):
+    found = diff(plan(*BEFORE), plan(*AFTER))
+    assert [move.name for move in found.moves] == ["books", "web", "code", "news"]
+    assert [round(float(move.weight_change), 2) for move in found.moves] == [-0.1, 0.1, 0, 0]
+    sizes = [abs(move.weight_change) for move in found.moves]
+    assert sizes == sorted(sizes, reverse=True)
+
+
+def test_distances_are_those_of_the_formulas(plan):
+    found = diff(plan(*BEFORE), plan(*AFTER))
+    early, late = found.phases
+    assert (early.name, early.distance.half_l1, early.distance.hellinger) == ("early", 0, 0)
+    assert (late.name, late.distance.half_l1) == ("late", Fraction(1, 4))
+    alike = math.sqrt(0.5 * 0.25) + math.sqrt(0.5 * 0.5)
+    assert float(late.distance.hellinger) == pytest.approx(math.sqrt(1 - alike), rel=1e-12)
+    assert found.distance.half_l1 == sum(abs(move.weight_change) for move in found.moves) / 2
+
+
+def test_the_same_weights_are_at_no_distance_whatever_the_length_of_the_phase(plan):
+    a, b = plan(*BEFORE), plan(*BEFORE, budget="137 steps", batch="24 sequences")
+    assert [pair.distance.half_l1 for pair in diff(a, b).phases] == [0, 0]
+
+
+def test_phases_are_matched_by_name_and_one_of_a_single_side_is_named_without_a_distance(plan):
+    found = diff(plan(*BEFORE), plan(BEFORE[0].replace("early", "first"), BEFORE[1]))
+    shown = [(pair.name, pair.a is not None, pair.b is not None, pair.distance is not None) for pair in found.phases]
+    assert shown == [("early", True, False, False), ("first", False, True, False), ("late", True, True, True)]
+    assert not found.is_same
+    assert found.is_same_run
+
+
+def test_a_domain_of_one_side_alone_counts_as_nothing_on_the_other(plan):
+    fewer = CATALOG.replace("news,50000,prose\n", "")
+    found = diff(plan(*BEFORE), plan("{phase: late, weights: {books: 50%, code: 50%}}", catalog=fewer))
+    assert (found.only_a, found.only_b) == (("news",), ())
+    news = by_name(found)["news"]
+    assert news.b is None
+    assert news.epochs_change is None
+    assert (news.weight_change, news.tokens_change) == (-news.a.weight, -news.a.tokens)
+
+
+def test_domains_of_other_sizes_are_named_with_both(plan):
+    found = diff(plan(*BEFORE), plan(*BEFORE, catalog=CATALOG.replace("50000", "60000")))
+    assert [(one.name, one.a, one.b) for one in found.resized] == [("news", 50000, 60000)]
+
+
+def test_groups_have_the_sums_of_their_domains_and_those_without_a_value_are_one(plan):
+    a, b = plan(*BEFORE), plan(*AFTER)
+    groups, domains = by_name(diff(a, b, by="cluster")), by_name(diff(a, b))
+    assert set(groups) == {"prose", "code", None}
+    assert groups["prose"].domains == ("books", "news")
+    assert groups["prose"].a.tokens == domains["books"].a.tokens + domains["news"].a.tokens
+    assert groups["prose"].a.epochs == Fraction(groups["prose"].a.tokens, 350000)
+    assert groups[None].b == domains["web"].b
+
+
+def test_a_domain_in_another_group_counts_where_the_second_has_it_and_is_named(plan):
+    a, b = plan(*BEFORE), plan(*BEFORE, catalog=CATALOG.replace("news,50000,prose", "news,50000,web"))
+    found = diff(a, b, by="cluster")
+    assert found.regrouped == ("news",)
+    assert not any(move.is_change for move in found.moves)
+    assert by_name(found)["web"].domains == ("news",)
+
+
+def test_an_unknown_column_is_refused_with_the_nearest(plan):
+    one = plan(*BEFORE)
+    with pytest.raises(CatalogError, match=r"has no column 'clustr' \(did you mean 'cluster'\?\)") as caught:
+        diff(one, one, by="clustr")
+    assert caught.value.code == "unknown-column"
+
+
+def test_a_lock_has_no_columns_until_it_is_given_a_table(plan, tmp_path):
+    one = plan(*BEFORE)
+    lock = make_lock(one)
+    with pytest.raises(CatalogError, match="--catalog TABLE, catalog= in Python") as caught:
+        diff(one, lock, by="cluster")
+    assert caught.value.code == "no-catalog"
+    given = side_of(lock, catalog=read_catalog(tmp_path / "catalog.csv"))
+    assert len(diff(one, given, by="cluster").moves) == 3
+    (tmp_path / "other.csv").write_text("domain,tokens,cluster\ncod,1,x\n")
+    with pytest.raises(CatalogError) as caught:
+        diff(one, side_of(lock, catalog=read_catalog(tmp_path / "other.csv")), by="cluster")
+    assert caught.value.code == "unknown-domain"
+
+
+def test_locks_that_fix_other_text_or_hide_other_text_are_not_the_same(plan):
+    one = plan(*BEFORE)
+    lock = make_lock(one, content={"news": "a" * 64, "web": "b" * 64})
+    other = make_lock(one, content={"news": "a" * 64, "web": "c" * 64})
+    assert diff(lock, other).retexted == ("web",)
+    assert diff(lock, make_lock(one)).retexted == ()
+    masked = replace(lock, masks=(Mask(10, "web", 0, 64),))
+    for found in (diff(lock, other), diff(lock, masked)):
+        assert found.is_same_run
+        assert not found.is_same
+    assert diff(lock, masked).masks_differ
+
+
+def test_a_spec_that_can_not_be_locked_is_compared_and_said_to_be_so(plan):
+    refused = plan(*AFTER, accept="[]", max_epochs="0.1")
+    found = diff(plan(*BEFORE), refused)
+    assert "over-epochs" in diff_json(found)["b"]["refusals"]
+    assert by_name(found)["books"].b.tokens == refused.domains[0].tokens_drawn
+
+
+def test_a_phase_of_several_segments_has_their_mean_by_tokens(plan):
+    lock = make_lock(plan(*BEFORE))
+    early, late = lock.phases
+    whole = replace(lock, phases=(replace(early, name="all", steps=early.steps + late.steps),))
+    found = diff(whole, whole)
+    (pair,) = found.phases
+    assert pair.a.weight(["books"]) == Fraction(6, 10) * Fraction(1, 10) + Fraction(4, 10) * Fraction(1, 2)
+    assert sum(pair.a.tokens.values()) == found.a.run.whole
+
+
+def test_the_object_for_programs_has_exact_figures(plan):
+    said = diff_json(diff(plan(*BEFORE), plan(*AFTER, sequence_length="32")))
+    assert said["a"]["lengths"] == [{"first_step": 0, "sequence_length": 16}]
+    assert said["b"]["lengths"] == [{"first_step": 0, "sequence_length": 32}]
+    assert (said["agreed_steps"], said["parts_by"], said["same"]) == (0, ["length"], False)
+    assert sum(move["b"]["tokens_drawn"] for move in said["moves"]) == said["b"]["tokens"] == 100 * 40 * 32
+    books = next(move for move in said["moves"] if move["domain"] == "books")
+    assert Fraction(books["weight_change"]["ratio"]) == Fraction(books["b"]["weight"]["ratio"]) - Fraction(
+        books["a"]["weight"]["ratio"]
+    )
+    assert books["phases"][1] == {
+        "phase": "late",
+        "a": {"decimal": "0.5", "ratio": "1/2"},
+        "b": {"decimal": "0.25", "ratio": "1/4"},
+    }
+    assert said["phases"][1]["half_l1"] == {"decimal": "0.25", "ratio": "1/4"}
+    assert said["phases"][1]["hellinger"]["ratio"] is None

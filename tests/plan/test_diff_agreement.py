@@ -1,0 +1,133 @@
+"""From which step two runs part: what every row of both says, and why."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import permutations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mixture.plan import LockPhase, Parting, Side, diff, make_lock, make_plan
+from mixture.plan.diff_words import agreement
+from mixture.schedule import WHOLE, Batch, Domain, Schedule, ScheduleData, Segment, apportion
+
+CATALOG = "domain,tokens\na,300000\nb,100000\nc,500000\n"
+PHASES = (
+    "{phase: early, steps: 20, weights: {a: 20%, b: 30%, c: 50%}}",
+    "{phase: late, steps: 20, weights: {a: 50%, b: 50%}}",
+)
+KEYS = {"batch": "64 sequences", "budget": "40 steps", "shuffle": "{block: 256 tokens, window: 4 blocks}"}
+
+
+def rows_by_step(data):
+    """What every slot of every step reads: domain, first token, tokens."""
+    schedule = Schedule(data)
+    steps = []
+    for step in range(schedule.steps):
+        rows = schedule.rows(schedule.positions_before(step), schedule.batch_of(step))
+        columns = (rows.domain.tolist(), rows.first_token.tolist(), rows.tokens.tolist())
+        steps.append([(schedule.names[d], first, tokens) for d, first, tokens in zip(*columns, strict=True)])
+    return steps
+
+
+def first_other_step(a, b):
+    """By looking at every row."""
+    both = list(zip(rows_by_step(a), rows_by_step(b), strict=False))
+    return next((step for step, (one, other) in enumerate(both) if one != other), len(both))
+
+
+def side(data):
+    """A run by itself, of one phase."""
+    return Side("run", "run", None, data, Schedule(data), (LockPhase("all", 0, data.steps),), None, {}, (), ())
+
+
+@pytest.fixture
+def plan(write_spec):
+    def make(*phases, catalog=CATALOG, **keys):
+        return make_plan(write_spec(*phases, catalog=catalog, **KEYS | keys))
+
+    return make
+
+
+LATE = PHASES[1]
+CASES = {
+    "weights of a phase": ((PHASES[0], LATE.replace("a: 50%, b: 50%", "a: 40%, b: 60%")), {}, [Parting.WEIGHTS]),
+    "a phase that ends earlier": (
+        (PHASES[0].replace("steps: 20", "steps: 13"), LATE.replace("steps: 20", "steps: 27")),
+        {},
+        [Parting.WEIGHTS],
+    ),
+    "seed": (PHASES, {"seed": "1"}, [Parting.SEED]),
+    "window": (PHASES, {"shuffle": "{block: 256 tokens, window: 8 blocks}"}, [Parting.WINDOW]),
+    "block": (PHASES, {"shuffle": "{block: 512 tokens, window: 4 blocks}"}, [Parting.BLOCK]),
+    "batch": (PHASES, {"batch": "32 sequences"}, [Parting.BATCH, Parting.MIX]),
+    "length of a phase": ((PHASES[0], LATE.replace("late,", "late, sequence_length: 32,")), {}, [Parting.LENGTH]),
+    "mix of a phase": ((PHASES[0], LATE.replace("late,", "late, mix: 2 steps,")), {}, [Parting.MIX]),
+    "tokens of a domain": (PHASES, {"catalog": CATALOG.replace("300000", "400000")}, [Parting.SIZES]),
+    "tokens of a domain that is read later": (
+        (PHASES[0].replace("a: 20%, b: 30%, c: 50%", "b: 30%, c: 70%"), LATE),
+        {"catalog": CATALOG.replace("300000", "400000")},
+        [Parting.SIZES],
+    ),
+    "a new domain of which nothing is read": (PHASES, {"catalog": CATALOG + "d,5000\n"}, []),
+    "a longer run": ((PHASES[0], LATE.replace("steps: 20", "steps: 30")), {"budget": "50 steps"}, []),
+    "a shorter run": (PHASES[:1], {"budget": "20 steps"}, []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_they_part_where_their_rows_do(plan, case):
+    phases, keys, parts_by = CASES[case]
+    later = case == "tokens of a domain that is read later"
+    before = plan(phases[0], LATE) if later else plan(*PHASES)
+    after = plan(*phases, **keys)
+    for a, b in ((before, after), (after, before)):
+        found = diff(a, b)
+        assert found.agreed_steps == first_other_step(a.data, b.data)
+        assert list(found.parts_by) == parts_by
+        assert found.same_to_end == (not parts_by)
+
+
+# Shares that are at least an eighth apart in some domain, so that no step of 32 sequences reads the same by chance.
+weights = st.sampled_from([*permutations((1, 2, 5)), *permutations((0, 2, 6))])
+stretches = st.lists(st.tuples(st.integers(1, 6), st.sampled_from([16, 32]), weights), min_size=1, max_size=4)
+runs = st.tuples(stretches, st.sampled_from([32, 48]), st.sampled_from([0, 0, 0, 1]))
+
+
+def data_of(run):
+    """The schedule of a run; stretches that are alike and neighbours are one."""
+    stretches, batch, seed = run
+    segments, first = [], 0
+    for steps, length, eighths in stretches:
+        shares = tuple(apportion([Fraction(part, 8) for part in eighths], WHOLE))
+        if segments and (segments[-1].sequence_length, segments[-1].weights) == (length, shares):
+            segments[-1] = replace(segments[-1], steps=segments[-1].steps + steps)
+        else:
+            segments.append(Segment(first, steps, length, shares))
+        first += steps
+    domains = (Domain("a", 30000), Domain("b", 10000), Domain("c", 50000))
+    return ScheduleData(seed, 64, 4, domains, tuple(segments), (Batch(0, batch, 1),))
+
+
+@settings(max_examples=60)
+@given(start=stretches, a=runs, b=runs)
+def test_any_two_runs_part_where_their_rows_do(start, a, b):
+    one, other = (data_of(([*start, *run[0]], *run[1:])) for run in (a, b))
+    found = diff(side(one), side(other))
+    assert found.agreed_steps == first_other_step(one, other)
+    assert bool(found.parts_by) == (found.agreed_steps < min(one.steps, other.steps))
+
+
+def test_the_sentence_says_from_which_step_and_in_what(plan):
+    one, longer = plan(*PHASES), plan(PHASES[0], LATE.replace("steps: 20", "steps: 30"), budget="50 steps")
+    assert agreement(diff(one, make_lock(one))) == "They read the same in all of their 40 steps."
+    assert agreement(diff(one, longer)) == "They read the same before step 40, where A ends; B goes on for 10 steps."
+    assert agreement(diff(longer, one)) == "They read the same before step 40, where B ends; A goes on for 10 steps."
+    seeded = plan(*PHASES, seed="1", batch="32 sequences")
+    said = "They differ from the first step on, in the seed, the batch and the steps that are mixed together."
+    assert agreement(diff(one, seeded)) == said
+    late = plan(PHASES[0], LATE.replace("a: 50%, b: 50%", "a: 40%, b: 60%"))
+    assert agreement(diff(one, late)) == "They read the same before step 20; from there they differ in the weights."
