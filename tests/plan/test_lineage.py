@@ -64,13 +64,15 @@ def test_an_amendment_says_all_that_changes_at_its_step(lock, longer):
     assert one.history == lock.schedule().history(40) == longer.schedule().history(40)
     assert (one.steps_before, one.steps, one.domains_added) == (100, 150, ("news",))
     change = one.change
-    assert change.sequence_length == (16, 64) and change.batch_sequences == (8, 4)
+    assert change.sequence_length == (16, 64)
+    assert change.batch_sequences == (8, 4)
     # The weights as the lock has them: integers of 10^15, so these shares are exact.
     assert {move.domain: (move.before, move.after) for move in change.movers} == {
         "code": (Fraction(1, 2), Fraction(1, 4)),
         "news": (0, Fraction(1, 4)),
     }
-    assert change.half_l1 == Fraction(1, 4) and change.moved == 2
+    assert change.half_l1 == Fraction(1, 4)
+    assert change.moved == 2
     handoff = next(one for one in longer.schedule().handoffs() if one.first_step == 40)
     assert change.tokens_skipped == sum(handoff.tokens_skipped) > 0
     assert words(found, 1) == [
@@ -120,18 +122,22 @@ def test_an_amendment_that_a_later_one_came_before_is_void(write_spec, lock):
     first = amend(lock, 50, {"code": "1/4", "web": "3/4"})
     again = write_spec("{phase: early, share: 60%, weights: {code: 10%, web: 90%}}", PHASES[1])
     found = explain(make_lock(make_plan(again, amends=Amendment(first, 20))))
-    assert found.amendments[0].superseded_by == 2 and found.amendments[0].is_void
-    assert found.amendments[1].superseded_by is None and not found.amendments[1].is_void
+    assert found.amendments[0].superseded_by == 2
+    assert found.amendments[0].is_void
+    assert found.amendments[1].superseded_by is None
+    assert not found.amendments[1].is_void
     assert words(found, 1) == ["Amendment 2 took over at this step or before it: what it did is void."]
     kept = explain(amend(first, 20, masks=[Mask(20, "web", 0, 5)]))
-    assert kept.amendments[0].superseded_by == 2 and not kept.amendments[0].is_void, "its weights are still there"
+    assert kept.amendments[0].superseded_by == 2
+    assert not kept.amendments[0].is_void, "its weights are still there"
     assert words(kept, 1)[-1] == "Amendment 2 took over at this step or before it: what stands here is what it left."
 
 
 def test_a_run_cut_short_or_begun_anew_says_so(write_spec, lock):
     shorter = make_lock(make_plan(write_spec(*PHASES, budget="50 steps"), amends=Amendment(lock, 50)))
     (one,) = explain(shorter).amendments
-    assert one.change is None and (one.steps_before, one.steps) == (100, 50)
+    assert one.change is None
+    assert (one.steps_before, one.steps) == (100, 50)
     assert words(explain(shorter), 1) == [
         "The run has 50 steps and no longer 100.",
         "The run goes no further than this step.",
