@@ -29,6 +29,7 @@ from mixture.cli import (
     store,
     stream,
     tokens,
+    trace,
 )
 from mixture.errors import MixtureError
 
@@ -49,6 +50,7 @@ for module in (
     explain,
     ladder,
     schedule,
+    trace,
     store,
     cluster,
     stream,
@@ -77,21 +79,29 @@ def _options(
 
 SPREAD = frozenset({"--at", "--step"})
 """Options that take several numbers in a row: `--at 0 17 4000`."""
+SPREAD_TEXTS = frozenset({"--document"})
+"""Options that take several texts in a row, all up to the next option: `--document web/1 web/2`."""
 
 
 def spread(arguments: Sequence[str]) -> list[str]:
-    """Say an option of SPREAD once for each number behind it, which is how the parser takes several."""
+    """Say an option of SPREAD once for each number behind it, which is how the parser takes several; texts, too."""
     out: list[str] = []
     option = None
     for argument in arguments:
-        if argument in SPREAD:
+        if argument in SPREAD or argument in SPREAD_TEXTS:
             option = argument
-        elif option is not None and argument.removeprefix("-").isdigit():
+        elif option is not None and _goes_on(option, argument):
             out += [] if out[-1] == option else [option]
         else:
             option = None
         out.append(argument)
     return out
+
+
+def _goes_on(option: str, argument: str) -> bool:
+    if option in SPREAD:
+        return argument.removeprefix("-").isdigit()
+    return not argument.startswith("-")
 
 
 def _open_output() -> None:

@@ -6,7 +6,7 @@ from mixture.stream.ranks import rank_slots, slot_rank
 from mixture.stream.state import StreamState
 from mixture.stream.stream import Stream
 from mixture.stream.trace import DocumentPart, StoredDocument, TracedSequence, trace_step
-from mixture.stream.trace_back import Trace, TracedRead, trace_documents, trace_token
+from mixture.stream.trace_back import Trace, TracedRead, trace_documents, trace_range, trace_token
 from mixture.stream.trace_sums import ReadSoFar, ReadValue, read_so_far
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "slot_rank",
     "to_arrow",
     "trace_documents",
+    "trace_range",
     "trace_step",
     "trace_token",
 ]

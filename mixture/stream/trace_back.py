@@ -59,6 +59,14 @@ class Trace:
             return 0
         return self._schedule.count_reads(self.domain, self.first_token, self.tokens, first_step=self.first_step)
 
+    @property
+    def is_masked(self) -> bool:
+        """Whether any of it is taken down at some step of the run."""
+        if self._schedule is None:
+            return False
+        parts = self._masks.parts(self._schedule.steps, self.domain, self.first_token, self.tokens)
+        return any(since is not None for _, _, since in parts)
+
     def reads(self) -> Iterator[TracedRead]:
         """The sequences that read of it, in order, each worked out when asked for."""
         schedule = self._schedule
@@ -121,14 +129,19 @@ def trace_documents(lock: Lock, store: Store, ids: Iterable[str], *, from_step: 
     ]
 
 
-def trace_token(lock: Lock, domain: str, token: int, *, from_step: int = 0) -> Trace:
-    """Where a token of a domain, an offset from 0, is read from a step on.
+def trace_range(lock: Lock, domain: str, first_token: int, tokens: int, *, from_step: int = 0) -> Trace:
+    """Where `tokens` tokens of a domain, the first an offset from 0, are read from a step on.
 
     Errors: ScheduleError `unknown-domain`, `token-out-of-range`, `step-out-of-range`.
     """
     schedule = lock.schedule()
-    schedule.reads(domain, token, 1, first_step=from_step)
-    return Trace(domain, token, 1, from_step, None, schedule, Masks(lock))
+    schedule.reads(domain, first_token, tokens, first_step=from_step)
+    return Trace(domain, first_token, tokens, from_step, None, schedule, Masks(lock))
+
+
+def trace_token(lock: Lock, domain: str, token: int, *, from_step: int = 0) -> Trace:
+    """Where a token of a domain, an offset from 0, is read from a step on. Errors: those of `trace_range`."""
+    return trace_range(lock, domain, token, 1, from_step=from_step)
 
 
 def _refuse_unknown(store: Store, unknown: list[str]) -> None:

@@ -60,9 +60,9 @@ class ReadSoFar:
 def read_so_far(lock: Lock, store: Store, step: int, *, by: str = DOMAIN) -> ReadSoFar:
     """What all steps before `step` read, exact to the token, by `domain`, an attribute or a column of the catalog.
 
-    Memory: one domain at a time, what `Coverage` says of it (100 bytes for each range of blocks that an epoch which has
-    begun has read, some 30 MiB for 10^11 tokens in blocks of 65,536); a row group of documents.parquet at a time; and
-    the sums by value. Time: a pass over the places of all documents of the domains that were read, and their column.
+    Memory: one domain at a time, what `Coverage` says of it (150 MiB where an epoch of 6.8·10^11 tokens in blocks of
+    262,144 is half through); a row group of documents.parquet at a time; and the sums by value. Time: a pass over the
+    places of all documents of the domains that were read, and over their column.
 
     Errors: StoreError `column-unknown`, `too-many-values`, and where the store is not the lock's or can not be read;
     ScheduleError `step-out-of-range`.

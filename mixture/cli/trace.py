@@ -1,0 +1,146 @@
+"""`mixture trace`: what a step reads, where a document is read, and what was read so far."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mixture.cli import trace_arrow, trace_output
+from mixture.cli.output import AsJson, LockFile
+
+if TYPE_CHECKING:
+    from mixture.plan import Lock
+    from mixture.store import Store
+    from mixture.stream import Trace
+
+EXAMPLE = (
+    "Example: mixture trace run.lock.json --store store --step 216000 --rank 3 --world-size 64 · "
+    "mixture trace run.lock.json --store store --document web/17 --never --at-step 216000 · "
+    "mixture trace run.lock.json --store store --until-step 216000 --by licence"
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the program."""
+    app.command(epilog=EXAMPLE)(trace)
+
+
+def trace(
+    lock: LockFile,
+    store: Annotated[
+        Path | None, typer.Option("--store", metavar="DIR", help="The lock's token store; a token needs none.")
+    ] = None,
+    step: Annotated[
+        int | None, typer.Option("--step", metavar="S", help="Forwards: each sequence of this step, with documents.")
+    ] = None,
+    rank: Annotated[int, typer.Option(min=0, metavar="r", help="With --step: only the slots of this rank.")] = 0,
+    world_size: Annotated[int, typer.Option(min=1, metavar="R", help="How many ranks there are.")] = 1,
+    document: Annotated[
+        list[str] | None, typer.Option(metavar="ID…", help="Backwards: every place where these documents are read.")
+    ] = None,
+    documents: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The same of documents or ranges, one a line: what `amend --mask` takes."),
+    ] = None,
+    domain: Annotated[str | None, typer.Option(metavar="D", help="With --token: the token's domain.")] = None,
+    token: Annotated[
+        int | None, typer.Option(metavar="T", help="The same of one token, an offset in its domain from 0.")
+    ] = None,
+    until_step: Annotated[
+        int | None, typer.Option(metavar="S", help="All that was read before this step, in sums by --by.")
+    ] = None,
+    by: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="`domain`, an attribute of documents, or a label of domains.")
+    ] = None,
+    at_step: Annotated[int | None, typer.Option(metavar="N", help="With --never: the step that is next.")] = None,
+    most: Annotated[int | None, typer.Option(min=1, metavar="N", help="List only the first N places of each.")] = None,
+    arrow: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an Arrow IPC file instead.")] = None,
+    *,
+    never: Annotated[
+        bool, typer.Option("--never", help="Only what is still to come from --at-step on: what a takedown would hide.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Follow text through a run: from a step to its documents, and from a document or token to every step and slot."""
+    from mixture.plan import read_lock
+    from mixture.store import open_store
+    from mixture.stream import read_so_far, trace_step
+
+    backwards = bool(document) or documents is not None or token is not None
+    asked = [step is not None, bool(document), documents is not None, token is not None, until_step is not None]
+    if sum(asked) != 1:
+        raise typer.BadParameter("say one of --step, --document, --documents, --domain with --token, --until-step")
+    if (domain is None) != (token is None):
+        raise typer.BadParameter("say --domain and --token together")
+    if never != (at_step is not None) or (never and not backwards):
+        raise typer.BadParameter("--never and --at-step go together, with documents or a token")
+    if step is None and (rank or world_size > 1):
+        raise typer.BadParameter("--rank and --world-size go with --step")
+    if by is not None and until_step is None:
+        raise typer.BadParameter("--by goes with --until-step")
+    if most is not None and not backwards:
+        raise typer.BadParameter("--most goes with documents or a token")
+    if as_json and arrow is not None:
+        raise typer.BadParameter("say either --json or --arrow")
+    if store is None and token is None:
+        raise typer.BadParameter("this takes --store DIR: documents are found there")
+
+    held = read_lock(lock)
+    opened = None if store is None else open_store(store)
+    if backwards:
+        found = list(_traces(held, opened, document or [], documents, domain, token, at_step or 0))
+        if arrow is not None:
+            trace_arrow.write_traces(arrow, found, most)
+        elif as_json:
+            trace_output.print_traces_json(found, most)
+        else:
+            trace_output.print_traces(found, most)
+        return
+    assert opened is not None, "refused above"
+    if step is not None:
+        sequences = trace_step(held, opened, step, rank=rank, world_size=world_size)
+        if arrow is not None:
+            trace_arrow.write_sequences(arrow, sequences, opened.attributes)
+        elif as_json:
+            trace_output.print_sequences_json(sequences)
+        else:
+            trace_output.print_sequences(sequences, step)
+    elif until_step is not None:
+        sums = read_so_far(held, opened, until_step, by=by or "domain")
+        if arrow is not None:
+            trace_arrow.write_sums(arrow, sums)
+        elif as_json:
+            trace_output.print_sums_json(sums)
+        else:
+            trace_output.print_sums(sums)
+
+
+def _traces(
+    lock: Lock,
+    store: Store | None,
+    ids: list[str],
+    file: Path | None,
+    domain: str | None,
+    token: int | None,
+    from_step: int,
+) -> Iterator[Trace]:
+    from mixture.plan.mask_file import MaskedDocument, MaskedRange, read_mask_file
+    from mixture.stream import trace_documents, trace_range, trace_token
+
+    if domain is not None and token is not None:
+        yield trace_token(lock, domain, token, from_step=from_step)
+        return
+    assert store is not None, "refused above"
+    lines = [] if file is None else [line.what for line in read_mask_file(file)]
+    ids = ids or [line.document for line in lines if isinstance(line, MaskedDocument)]
+    only = {line.document: line.domain for line in lines if isinstance(line, MaskedDocument)}
+    for one in trace_documents(lock, store, ids, from_step=from_step):
+        assert one.document is not None, "it was asked for by its id"
+        if only.get(one.document.id) in (None, one.domain):
+            yield one
+    for line in lines:
+        if isinstance(line, MaskedRange):
+            yield trace_range(lock, line.domain, line.first_token, line.tokens, from_step=from_step)
