@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -26,3 +28,14 @@ def oracle_path() -> Path:
         pytest.skip("SCHEDULE_ORACLE is not set: there is no oracle to compare with (the golden files still are)")
     assert Path(path).is_file(), f"SCHEDULE_ORACLE names no file: {path}"
     return Path(path)
+
+
+@pytest.fixture(scope="session")
+def oracle(oracle_path: Path) -> ModuleType:
+    """The module that states schedule format 1 one position at a time."""
+    spec = importlib.util.spec_from_file_location("schedule_oracle", oracle_path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
