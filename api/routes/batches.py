@@ -22,7 +22,9 @@ STREAMED: dict[int | str, dict[str, Any]] = {
     200: {
         "description": (
             "An Arrow IPC stream: step, position, domain, epoch, first_token, input_ids; with `documents` the lists "
-            "document (its number within its domain) and document_end (within the row) too. A step is one or more "
+            "document (its number within its domain) and document_end (within the row) too. Where the lock takes text "
+            "down, a list `masked` says which tokens were, from their step on: the end of a document stands in their "
+            "place, and no loss is to be taken there. A step is one or more "
             "record batches; the last one's message has the metadata `mixture.step`, `mixture.rows` and "
             "`mixture.checksum`. "
             "A record batch without rows ends the stream: `mixture.end` is `complete`, `stopping` or `failed`, and "
