@@ -70,10 +70,10 @@ def diff(
 
 def show(found: Diff, *, most: int | None) -> None:
     """Print a comparison: a sentence, tables of phases and of what moved (`most`; None: all), and the rest."""
-    from mixture.plan.diff_words import agreement, remarks
+    from mixture.plan.diff_words import agreement_words, remarks
     from mixture.units import format_count, format_short
 
-    print(agreement(found))
+    print(agreement_words(found.agreement))
     for letter, side in (("A", found.a), ("B", found.b)):
         print(f"{letter}: {printable(side.name)}{f', lock {side.digest}' if side.digest else ''}")
     print()

@@ -7,7 +7,7 @@ from mixture.plan.caps import tokens_over_cap
 from mixture.plan.diff import Diff, Distance, Figures, Move, PhasePair, Resized, diff
 from mixture.plan.diff_files import read_sides
 from mixture.plan.diff_markdown import diff_markdown
-from mixture.plan.diff_parting import Parting
+from mixture.plan.diff_parting import Agreement, Parting
 from mixture.plan.diff_report import diff_json
 from mixture.plan.diff_sides import Side, Stretch, side_of
 from mixture.plan.distance import half_l1, hellinger
@@ -31,6 +31,7 @@ from mixture.plan.report import finding_json, plan_json
 __all__ = [
     "LEVELS",
     "Accepted",
+    "Agreement",
     "AmendedDomain",
     "Amendment",
     "AmendmentExplained",

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
-from mixture.plan.diff_parting import Parting, parting
+from mixture.plan.diff_parting import Agreement, agreement_of
 from mixture.plan.diff_sides import Side, Stretch, side_of
 from mixture.plan.distance import half_l1, hellinger
 from mixture.plan.lock import Lock
 from mixture.plan.plan import Plan
-from mixture.schedule import agreed_steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,23 +102,20 @@ class Resized:
 class Diff:
     """Two runs compared; domains and phases are matched by name, and changes are b's figure less a's.
 
-    agreed_steps: the first step that they do not read alike, or the shorter one's steps: by history, so that a
-                  checkpoint of either up to here may go on in the other
-    parts_by:     what differs at that step; empty where one or both end there
-    distance:     of the runs, by the tokens that they draw
-    phases:       in order of first steps; distances by weight
-    by:           the column that moves are grouped by; None: by domain
-    moves:        the largest change of share first, of the same by name: every domain or group of both
+    agreement: from which step they part, and in what
+    distance:  of the runs, by the tokens that they draw
+    phases:    in order of first steps; distances by weight
+    by:        the column that moves are grouped by; None: by domain
+    moves:     the largest change of share first, of the same by name: every domain or group of both
     only_a, only_b: domains that one of them alone has, in order of name
-    resized:      domains whose tokens, or pools, differ, in order of name
-    retexted:     domains whose text differs, as far as both sides are locks that fix it, in order of name
-    regrouped:    domains that the two catalogs put into different groups, in order of name: b's is taken
+    resized:   domains whose tokens, or pools, differ, in order of name
+    retexted:  domains whose text differs, as far as both sides are locks that fix it, in order of name
+    regrouped: domains that the two catalogs put into different groups, in order of name: b's is taken
     """
 
     a: Side
     b: Side
-    agreed_steps: int
-    parts_by: tuple[Parting, ...]
+    agreement: Agreement
     distance: Distance
     phases: tuple[PhasePair, ...]
     by: str | None
@@ -131,16 +127,6 @@ class Diff:
     regrouped: tuple[str, ...]
 
     @property
-    def same_to_end(self) -> bool:
-        """Whether they read the same to the end of the shorter one."""
-        return self.agreed_steps == min(self.a.data.steps, self.b.data.steps)
-
-    @property
-    def is_same_run(self) -> bool:
-        """Whether every step of both reads the same."""
-        return self.agreed_steps == max(self.a.data.steps, self.b.data.steps)
-
-    @property
     def masks_differ(self) -> bool:
         """Whether they hide other text."""
         return self.a.masks != self.b.masks
@@ -149,7 +135,7 @@ class Diff:
     def is_same(self) -> bool:
         """Whether nothing differs that a run reads or that a figure here says. Names of mixtures do not count."""
         same_text = not (self.resized or self.only_a or self.only_b or self.retexted or self.masks_differ)
-        return self.is_same_run and same_text and self.a.phases == self.b.phases
+        return self.agreement.is_whole and same_text and self.a.phases == self.b.phases
 
 
 def diff(a: Lock | Plan | Side, b: Lock | Plan | Side, *, by: str | None = None) -> Diff:
@@ -161,29 +147,28 @@ def diff(a: Lock | Plan | Side, b: Lock | Plan | Side, *, by: str | None = None)
     """
     one, two = (held if isinstance(held, Side) else side_of(held) for held in (a, b))
     groups, regrouped = groups_of(one, two, by=by)
-    agreed = agreed_steps(one.data, two.data)
-    parts = agreed < min(one.data.steps, two.data.steps)
     return Diff(
         a=one,
         b=two,
-        agreed_steps=agreed,
-        parts_by=parting(one.data, two.data, agreed) if parts else (),
+        agreement=agreement_of(one.data, two.data),
         distance=distance(one.run, two.run),
         phases=tuple(_phases(one, two)),
         by=by,
         moves=moves(one.run, two.run, groups),
         only_a=tuple(sorted(one.sizes.keys() - two.sizes.keys())),
         only_b=tuple(sorted(two.sizes.keys() - one.sizes.keys())),
-        resized=tuple(
-            Resized(name, one.sizes[name], two.sizes[name])
-            for name in sorted(one.sizes.keys() & two.sizes.keys())
-            if one.sizes[name] != two.sizes[name]
-        ),
+        resized=resized(one, two),
         retexted=tuple(
             name for name in sorted(one.content.keys() & two.content.keys()) if one.content[name] != two.content[name]
         ),
         regrouped=regrouped,
     )
+
+
+def resized(a: Side, b: Side) -> tuple[Resized, ...]:
+    """The domains of both whose tokens, or pools, differ, in order of name."""
+    both = sorted(a.sizes.keys() & b.sizes.keys())
+    return tuple(Resized(name, a.sizes[name], b.sizes[name]) for name in both if a.sizes[name] != b.sizes[name])
 
 
 Grouping = Mapping[str | None, Sequence[str]]

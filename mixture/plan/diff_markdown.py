@@ -6,7 +6,15 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from mixture.plan.diff import Diff, Move
-from mixture.plan.diff_words import MOVE_HEADS, PHASE_HEADS, agreement, move_cells, phase_cells, remarks, run_cells
+from mixture.plan.diff_words import (
+    MOVE_HEADS,
+    PHASE_HEADS,
+    agreement_words,
+    move_cells,
+    phase_cells,
+    remarks,
+    run_cells,
+)
 from mixture.units import format_short
 
 SHOWN, MOST = 10, 300
@@ -27,7 +35,7 @@ def code(text: str) -> str:
 
 
 def _lines(diff: Diff, most: int | None) -> Iterator[str]:
-    yield f"**{code(diff.a.name)} → {code(diff.b.name)}** {agreement(diff)}"
+    yield f"**{code(diff.a.name)} → {code(diff.b.name)}** {agreement_words(diff.agreement)}"
     yield ""
     phases = [[code(name), *cells] for name, cells in phase_cells(diff, format_short)]
     yield from _table(("phase", *PHASE_HEADS), [*phases, ["**run**", *run_cells(diff, format_short)]])

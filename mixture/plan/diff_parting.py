@@ -1,12 +1,13 @@
-"""Why two runs part at a step: which of the fields that decide it differ there."""
+"""From which step two runs part, and why: which of the fields that decide it differ there."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeVar
 
-from mixture.schedule import Batch, ScheduleData, Segment
+from mixture.schedule import Batch, ScheduleData, Segment, agreed_steps
 
 T = TypeVar("T", Segment, Batch)
 
@@ -27,12 +28,40 @@ class Parting(StrEnum):
     START = "where a segment or a batch begins"
 
 
-def parting(a: ScheduleData, b: ScheduleData, step: int) -> tuple[Parting, ...]:
-    """What differs at the first step that the two do not read alike; both have the step."""
-    return tuple(_differing(a, b, step))
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """What two runs, of a_steps and b_steps, read alike.
+
+    steps:    the first step that they do not read alike, or the shorter one's steps: by history, so that a checkpoint
+              of either up to here may go on in the other
+    parts_by: what differs at that step; empty where one or both end there
+    """
+
+    a_steps: int
+    b_steps: int
+    steps: int
+    parts_by: tuple[Parting, ...]
+
+    @property
+    def to_end(self) -> bool:
+        """Whether they read the same to the end of the shorter one."""
+        return self.steps == min(self.a_steps, self.b_steps)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every step of both reads the same."""
+        return self.steps == max(self.a_steps, self.b_steps)
+
+
+def agreement_of(a: ScheduleData, b: ScheduleData) -> Agreement:
+    """From which step two runs part, and in what."""
+    steps = agreed_steps(a, b)
+    parts = steps < min(a.steps, b.steps)
+    return Agreement(a.steps, b.steps, steps, tuple(_differing(a, b, steps)) if parts else ())
 
 
 def _differing(a: ScheduleData, b: ScheduleData, step: int) -> Iterator[Parting]:
+    """What differs at the first step that the two do not read alike; both have the step."""
     whole = ((Parting.SEED, "seed"), (Parting.BLOCK, "block_tokens"), (Parting.WINDOW, "window_blocks"))
     found = [what for what, name in whole if getattr(a, name) != getattr(b, name)]
     s, t = _at(a.segments, step), _at(b.segments, step)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 
 from mixture.plan.diff import Diff, Distance, Figures, Move
+from mixture.plan.diff_parting import Agreement
 from mixture.plan.diff_sides import Side, Stretch
 from mixture.plan.figures import decimal
 from mixture.units import format_count
@@ -15,17 +16,17 @@ NAMED = 5
 Quote = Callable[[str], str]
 
 
-def agreement(diff: Diff) -> str:
-    """From which step they part, and in what, as a sentence."""
-    steps = format_count(diff.agreed_steps)
-    if diff.is_same_run:
+def agreement_words(agreement: Agreement, *, a: str = "A", b: str = "B") -> str:
+    """From which step they part, and in what, as a sentence. a, b: what the two are called in it."""
+    steps = format_count(agreement.steps)
+    if agreement.is_whole:
         return f"They read the same in all of their {steps} steps."
-    if diff.same_to_end:
-        shorter, longer = ("A", "B") if diff.a.data.steps == diff.agreed_steps else ("B", "A")
-        more = max(diff.a.data.steps, diff.b.data.steps) - diff.agreed_steps
+    if agreement.to_end:
+        shorter, longer = (a, b) if agreement.a_steps == agreement.steps else (b, a)
+        more = max(agreement.a_steps, agreement.b_steps) - agreement.steps
         return f"They read the same before step {steps}, where {shorter} ends; {longer} goes on for {more:,} steps."
-    what = _listed([part.value for part in diff.parts_by])
-    if diff.agreed_steps == 0:
+    what = _listed([part.value for part in agreement.parts_by])
+    if agreement.steps == 0:
         return f"They differ from the first step on, in {what}."
     return f"They read the same before step {steps}; from there they differ in {what}."
 

@@ -10,7 +10,7 @@ import pytest
 
 from mixture.catalog import read_catalog
 from mixture.errors import CatalogError
-from mixture.plan import Mask, diff, diff_json, make_lock, make_plan, side_of
+from mixture.plan import Mask, amend, diff, diff_json, make_lock, make_plan, side_of
 
 CATALOG = "domain,tokens,cluster\nbooks,300000,prose\ncode,100000,code\nnews,50000,prose\nweb,1000000,\n"
 BEFORE = (
@@ -44,10 +44,10 @@ def test_a_run_does_not_differ_from_itself_nor_a_plan_from_its_lock(plan):
     for other in (one, make_lock(one)):
         found = diff(one, other)
         assert found.is_same
-        assert found.is_same_run
-        assert found.same_to_end
-        assert found.agreed_steps == 100
-        assert found.parts_by == ()
+        assert found.agreement.is_whole
+        assert found.agreement.to_end
+        assert found.agreement.steps == 100
+        assert found.agreement.parts_by == ()
         assert {pair.distance.half_l1 for pair in found.phases} == {found.distance.half_l1} == {0}
         assert {pair.distance.hellinger for pair in found.phases} == {found.distance.hellinger} == {0}
         assert not any(move.is_change for move in found.moves)
@@ -104,7 +104,7 @@ def test_phases_are_matched_by_name_and_one_of_a_single_side_is_named_without_a_
     shown = [(pair.name, pair.a is not None, pair.b is not None, pair.distance is not None) for pair in found.phases]
     assert shown == [("early", True, False, False), ("first", False, True, False), ("late", True, True, True)]
     assert not found.is_same
-    assert found.is_same_run
+    assert found.agreement.is_whole
 
 
 def test_a_domain_of_one_side_alone_counts_as_nothing_on_the_other(plan):
@@ -169,7 +169,7 @@ def test_locks_that_fix_other_text_or_hide_other_text_are_not_the_same(plan):
     assert diff(lock, make_lock(one)).retexted == ()
     masked = replace(lock, masks=(Mask(10, "web", 0, 64),))
     for found in (diff(lock, other), diff(lock, masked)):
-        assert found.is_same_run
+        assert found.agreement.is_whole
         assert not found.is_same
     assert diff(lock, masked).masks_differ
 
@@ -208,3 +208,14 @@ def test_the_object_for_programs_has_exact_figures(plan):
     }
     assert said["phases"][1]["half_l1"] == {"decimal": "0.25", "ratio": "1/4"}
     assert said["phases"][1]["hellinger"]["ratio"] is None
+
+
+def test_an_amended_lock_parts_at_its_step_and_its_phase_is_of_one_side(plan):
+    lock = make_lock(plan(*BEFORE))
+    amended = amend(lock, 70, {"books": Fraction(1, 4), "code": Fraction(3, 4)})
+    found = diff(lock, amended)
+    assert (found.agreement.steps, found.agreement.to_end) == (70, False)
+    early, late, rest = found.phases
+    assert (early.distance.half_l1, late.distance.half_l1) == (0, 0)
+    assert (rest.name, rest.a, rest.b.first_step) == ("late@70", None, 70)
+    assert by_name(found)["code"].weight_change > 0

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mixture.plan import LockPhase, Parting, Side, diff, make_lock, make_plan
-from mixture.plan.diff_words import agreement
+from mixture.plan import Parting, diff, make_lock, make_plan
+from mixture.plan.diff_parting import agreement_of
+from mixture.plan.diff_words import agreement_words
 from mixture.schedule import WHOLE, Batch, Domain, Schedule, ScheduleData, Segment, apportion
 
 CATALOG = "domain,tokens\na,300000\nb,100000\nc,500000\n"
@@ -39,9 +40,8 @@ def first_other_step(a, b):
     return next((step for step, (one, other) in enumerate(both) if one != other), len(both))
 
 
-def side(data):
-    """A run by itself, of one phase."""
-    return Side("run", "run", None, data, Schedule(data), (LockPhase("all", 0, data.steps),), None, {}, (), ())
+def agreed(a, b):
+    return diff(a, b).agreement
 
 
 @pytest.fixture
@@ -85,10 +85,10 @@ def test_they_part_where_their_rows_do(plan, case):
     before = plan(phases[0], LATE) if later else plan(*PHASES)
     after = plan(*phases, **keys)
     for a, b in ((before, after), (after, before)):
-        found = diff(a, b)
-        assert found.agreed_steps == first_other_step(a.data, b.data)
+        found = agreed(a, b)
+        assert found.steps == first_other_step(a.data, b.data)
         assert list(found.parts_by) == parts_by
-        assert found.same_to_end == (not parts_by)
+        assert found.to_end == (not parts_by)
 
 
 # Shares that are at least an eighth apart in some domain, so that no step of 32 sequences reads the same by chance.
@@ -116,18 +116,27 @@ def data_of(run):
 @given(start=stretches, a=runs, b=runs)
 def test_any_two_runs_part_where_their_rows_do(start, a, b):
     one, other = (data_of(([*start, *run[0]], *run[1:])) for run in (a, b))
-    found = diff(side(one), side(other))
-    assert found.agreed_steps == first_other_step(one, other)
-    assert bool(found.parts_by) == (found.agreed_steps < min(one.steps, other.steps))
+    found = agreement_of(one, other)
+    assert found.steps == first_other_step(one, other)
+    assert bool(found.parts_by) == (found.steps < min(one.steps, other.steps))
 
 
 def test_the_sentence_says_from_which_step_and_in_what(plan):
     one, longer = plan(*PHASES), plan(PHASES[0], LATE.replace("steps: 20", "steps: 30"), budget="50 steps")
-    assert agreement(diff(one, make_lock(one))) == "They read the same in all of their 40 steps."
-    assert agreement(diff(one, longer)) == "They read the same before step 40, where A ends; B goes on for 10 steps."
-    assert agreement(diff(longer, one)) == "They read the same before step 40, where B ends; A goes on for 10 steps."
+    assert agreement_words(agreed(one, make_lock(one))) == "They read the same in all of their 40 steps."
+    assert (
+        agreement_words(agreed(one, longer))
+        == "They read the same before step 40, where A ends; B goes on for 10 steps."
+    )
+    assert (
+        agreement_words(agreed(longer, one))
+        == "They read the same before step 40, where B ends; A goes on for 10 steps."
+    )
     seeded = plan(*PHASES, seed="1", batch="32 sequences")
     said = "They differ from the first step on, in the seed, the batch and the steps that are mixed together."
-    assert agreement(diff(one, seeded)) == said
+    assert agreement_words(agreed(one, seeded)) == said
     late = plan(PHASES[0], LATE.replace("a: 50%, b: 50%", "a: 40%, b: 60%"))
-    assert agreement(diff(one, late)) == "They read the same before step 20; from there they differ in the weights."
+    assert (
+        agreement_words(agreed(one, late))
+        == "They read the same before step 20; from there they differ in the weights."
+    )
