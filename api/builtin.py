@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from api.bundles import check_listed
 from api.library import LoadedMixture
 from api.pathless import reason_without, without_folders
 from api.refs import is_name
@@ -165,6 +166,7 @@ class BuiltinMixtures:
     def _load(self, path: Path, data: bytes, spec: Spec, tables: Mapping[str, Path]) -> tuple[LoadedMixture, Bundle]:
         lock = read_lock(path / LOCK_FILE)
         plan = check_lock(lock, spec)
+        check_listed(lock, plan.catalog)
         shown = without_folders(plan_json(plan))
         bundle = Bundle(
             digest=lock.digest,

@@ -6,35 +6,35 @@ spec may name these files and no other. No message says where the folder was.
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
-import re
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
+from api.bundle_tables import lay_out, table_bytes
 from api.pathless import told_without
 from api.problems import Problem
 from api.repository import Bundle, write_digest
-from mixture.catalog import TABLE_ENDINGS, TEXT_ENDINGS, Catalog, read_catalog
+from mixture.catalog import Catalog, read_catalog
 from mixture.errors import LockError, Place, SpecError
-from mixture.file_names import LOCK_FILE, SPEC_FILE, STORE_FILE, STORE_TABLE
-from mixture.plan import Lock, Plan, check_lock, lock_text, make_lock, make_plan, parse_lock, plan_json
+from mixture.file_names import LOCK_FILE, SPEC_FILE
+from mixture.plan import (
+    Amendment,
+    Lock,
+    Mask,
+    Plan,
+    check_lock,
+    lock_text,
+    make_lock,
+    make_plan,
+    parse_lock,
+    plan_json,
+)
 from mixture.spec import Groups, Spec, WhereGroup, parse_spec
 from mixture.spec.tables import named_tables
 
-MOST_TABLES = 32
-MOST_BYTES = 16 * 2**20
-"""Of all tables together."""
-MOST_CELLS = 4_000_000
-"""Of a Parquet table, which may be much larger than its file."""
 MOST_WEIGHTS = 200_000
 """Phases times domains: planning these takes some 4 seconds and 0.5 GB."""
 MOST_PHASES = 1_000
@@ -44,33 +44,76 @@ MOST_CONDITIONS = 200
 CONDITION_SECONDS = 20.0
 """Of all conditions of a spec together."""
 
-_PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-
 
 def make_bundle(spec: str, tables: Mapping[str, str], *, lock: str | None = None) -> Bundle:
     """Plan and lock a spec over its tables.
 
     tables: by the name that the spec has for each: the text of a file, or base64 of a Parquet file; a name without an
             ending is a store's folder, and its value the store's table
-    lock:   the text of the publisher's lock; it must be what comes out here
+    lock:   the text of the publisher's lock; it must be what comes out here. One that amends another brings along what
+            it has fixed of the run before its step, and one with pools these: spec and tables must give the rest
 
     A lock's content digests, of stores that this service may not have, are the publisher's word: every stream compares
     them with the store that it reads. Raises MixtureError where spec, tables or lock are refused; Problem: 409
     `lock-differs` with both digests, 413 `tables-too-large`, 422 `table-name`, `table-encoding`, `table-unused`,
-    `too-many-tables`, `too-many-phases`, `too-many-conditions`, `too-many-weights`, `plan-too-slow`.
+    `too-many-tables`, `too-many-phases`, `too-many-conditions`, `too-many-weights`, `plan-too-slow`,
+    `domain-not-listed`.
     """
-    _check_names(tables)
-    data, contents = spec.encode(), {name: _bytes(name, text) for name, text in tables.items()}
-    _check_sizes(contents)
+
+    def locked(read: Spec, catalog: Catalog) -> tuple[Plan, Lock]:
+        given = None if lock is None else parse_lock(lock.encode(), place=Place(file=LOCK_FILE))
+        if given is not None and (given.amends is not None or given.data.pools):
+            return _again(given, read, catalog), given
+        plan = make_plan(read, catalog)
+        fixed = make_lock(plan, content=None if given is None else given.content)
+        if given is not None and given.digest != fixed.digest:
+            raise _differs(given, fixed, read, plan)
+        return plan, fixed
+
+    return _bundle(spec.encode(), table_bytes(tables), locked)
+
+
+def amended_bundle(base: Lock, bundle: Bundle, change: AmendmentAsked) -> tuple[Bundle, Lock]:
+    """The bundle and lock of a run that goes on in another way from a step on.
+
+    base:   the lock that is amended, `bundle` its own
+    change: what comes instead; where it has no spec, that of the bundle goes on
+
+    Raises as `make_bundle` and `Amendment` do.
+    """
+    made: list[Lock] = []
+
+    def locked(read: Spec, catalog: Catalog) -> tuple[Plan, Lock]:
+        amendment = Amendment(base, change.step, change.skip_steps, change.masks, reason=change.reason)
+        plan = make_plan(read, catalog, amends=amendment)
+        made.append(make_lock(plan))
+        check_listed(made[0], catalog)
+        return plan, made[0]
+
+    if change.spec is None:
+        return _bundle(bundle.spec, bundle.tables, locked), made[0]
+    return _bundle(change.spec.encode(), table_bytes(change.tables), locked), made[0]
+
+
+@dataclass(frozen=True, slots=True)
+class AmendmentAsked:
+    """What somebody asks for from a step on. spec, tables: of the whole run, as `make_bundle` takes them."""
+
+    step: int
+    spec: str | None
+    tables: Mapping[str, str]
+    skip_steps: int
+    masks: tuple[Mask, ...]
+    reason: str | None
+
+
+def _bundle(data: bytes, contents: Mapping[str, bytes], locked: Callable[[Spec, Catalog], tuple[Plan, Lock]]) -> Bundle:
+    """All of a mixture, whose plan and lock `locked` makes."""
     with TemporaryDirectory(prefix="mixture-") as made, told_without(Path(made)):
         folder = Path(made)
         lay_out(folder, contents)
         read = _read_spec(data, folder, contents)
-        given = None if lock is None else parse_lock(lock.encode(), place=Place(file=LOCK_FILE))
-        plan = make_plan(read, _read_catalog(read))
-        fixed = make_lock(plan, content=None if given is None else given.content)
-        if given is not None and given.digest != fixed.digest:
-            raise _differs(given, fixed, read, plan)
+        plan, fixed = locked(read, _read_catalog(read))
         return Bundle(
             digest=fixed.digest,
             mixture=fixed.mixture,
@@ -79,50 +122,42 @@ def make_bundle(spec: str, tables: Mapping[str, str], *, lock: str | None = None
             tokens=plan.tokens,
             domains=len(plan.domains),
             spec=data,
-            tables=contents,
+            tables=dict(contents),
             lock=lock_text(fixed).encode(),
             plan=json.dumps(plan_json(plan), ensure_ascii=False).encode(),
         )
 
 
-def lay_out(folder: Path, tables: Mapping[str, bytes]) -> None:
-    """Write tables as a spec in this folder names them; of a store, its table and a store.json with nothing in it."""
-    for name, data in tables.items():
-        path = folder / name
-        if path.suffix.lower() not in TABLE_ENDINGS:
-            path.mkdir()
-            (path / STORE_FILE).touch()
-            path = path / STORE_TABLE
-        path.write_bytes(data)
+def _again(given: Lock, spec: Spec, catalog: Catalog) -> Plan:
+    """The plan of a lock that spec and tables alone do not give. Raises Problem 409 `lock-differs`."""
+    weights = len(given.phases) * len(given.data.domains)
+    if weights > MOST_WEIGHTS:
+        detail = f"a lock of {len(given.phases):,} phases of {len(given.data.domains):,} domains is too large"
+        raise Problem(422, detail, code="too-many-weights", hint=f"up to {MOST_WEIGHTS:,} weights are right")
+    check_listed(given, catalog)
+    try:
+        return check_lock(given, spec, catalog=catalog, content=given.content)
+    except LockError as error:
+        facts = {"given": write_digest(given.digest)}
+        hint = "make the lock again, with `mixture amend` from the lock that it amends"
+        raise Problem(409, error.message, code="lock-differs", hint=hint, facts=facts) from error
 
 
-def _check_names(tables: Mapping[str, str]) -> None:
-    if len(tables) > MOST_TABLES:
-        raise Problem(422, f"{len(tables)} tables, of at most {MOST_TABLES}", code="too-many-tables")
-    for name in tables:
-        if not _is_table_name(name):
-            hint = f"letters, digits, '.', '_' and '-', with one of the endings {', '.join(TABLE_ENDINGS)}"
-            raise Problem(422, f"{name[:100]!r} can not be the name of a table", code="table-name", hint=hint)
+def check_listed(lock: Lock, catalog: Catalog) -> None:
+    """Raise LockError, `domain-not-listed`, where the catalog lacks a domain of the lock.
 
-
-def _is_table_name(name: str) -> bool:
-    """Whether a name is that of a table's file or, without an ending, of a store's folder; and of nothing else here."""
-    is_known = "." not in name or Path(name).suffix.lower() in TABLE_ENDINGS
-    return _PLAIN_NAME.fullmatch(name) is not None and is_known and name.lower() != LOCK_FILE
-
-
-def _check_sizes(contents: Mapping[str, bytes]) -> None:
-    size = sum(map(len, contents.values()))
-    if size > MOST_BYTES:
-        raise Problem(413, f"{size:,} bytes of tables, of at most {MOST_BYTES:,}", code="tables-too-large")
-    for name, data in contents.items():
-        if not data.startswith(b"PAR1"):
-            continue
-        with suppress(pa.ArrowException):  # what can not be read is refused, with the reason, where it is read
-            found = pq.read_metadata(pa.BufferReader(data))
-            if found.num_rows * found.num_columns > MOST_CELLS:
-                detail = f"the table {name!r} has {found.num_rows:,} rows of {found.num_columns:,} columns"
-                raise Problem(413, detail, code="tables-too-large", hint=f"up to {MOST_CELLS:,} cells are right")
+    An amended run may keep domains that are in no catalog any more; what is shown here goes by the catalog's columns.
+    """
+    known = set(catalog.names)
+    missing = next((domain.name for domain in lock.data.domains if domain.name not in known), None)
+    if missing is not None:
+        raise LockError(
+            f"the lock has the domain {missing!r}, which the catalog does not list",
+            code="domain-not-listed",
+            place=Place(file=LOCK_FILE),
+            hint="list it: a domain that no phase weighs any more is not drawn from",
+            domain=missing,
+        )
 
 
 def _read_spec(data: bytes, folder: Path, tables: Mapping[str, bytes]) -> Spec:
@@ -196,18 +231,3 @@ def _differs(given: Lock, fixed: Lock, spec: Spec, plan: Plan) -> Problem:
         hint="make the lock again with `mixture lock`",
         facts={"given": write_digest(given.digest), "made": write_digest(fixed.digest)},
     )
-
-
-def _bytes(name: str, text: str) -> bytes:
-    """A table's bytes: of Parquet from base64, of the others the text as it is."""
-    if Path(name).suffix.lower() in TEXT_ENDINGS:
-        try:
-            return text.encode()
-        except UnicodeEncodeError as error:
-            detail = f"the table {name[:100]!r} holds half of a character, {text[error.start]!r}"
-            raise Problem(422, detail, code="table-encoding") from None
-    try:
-        return base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError):
-        hint = "Parquet is sent in base64, text as it is"
-        raise Problem(422, f"the table {name[:100]!r} is not base64", code="table-encoding", hint=hint) from None

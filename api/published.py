@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from api.bundles import lay_out
+from api.bundle_tables import lay_out
 from api.library import LoadedMixture
 from api.pathless import told_without
 from api.repository import Bundle, MixtureRecord, Source

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, cast
 
-from api.bundles import lay_out
+from api.bundle_tables import lay_out
 from api.grouping import grouped
 from api.library import LoadedMixture
 from api.pathless import told_without
