@@ -121,6 +121,8 @@ class Masks:
         mask that begins before the step, in the lock's order.
         """
         count = int(np.searchsorted(self._begins, step, side="left"))
+        if not count:
+            return None
         known, held = self._known
         if known != count:
             begun = self._lock.masks[:count]
