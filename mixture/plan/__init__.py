@@ -11,7 +11,7 @@ from mixture.plan.diff_parting import Agreement, Parting
 from mixture.plan.diff_report import diff_json
 from mixture.plan.diff_sides import Side, Stretch, side_of
 from mixture.plan.distance import half_l1, hellinger
-from mixture.plan.explain import AmendmentExplained, Change, Explanation, Resumable, explain, lineage_of, resumable
+from mixture.plan.explain import AmendmentExplained, Change, Explanation, Resumable, explain, resumable
 from mixture.plan.explain_report import amendment_json, explanation_json, resumable_json
 from mixture.plan.figures import decimal, fraction_of, json_value
 from mixture.plan.findings import LEVELS, Finding, Level
@@ -19,6 +19,7 @@ from mixture.plan.ladder import Rung, RungDomain, make_ladder
 from mixture.plan.ladder_file import write_rung
 from mixture.plan.ladder_report import rung_json
 from mixture.plan.ladder_spec import RungSize, parse_rung
+from mixture.plan.lineage import lineage_of, parting_step
 from mixture.plan.lock import Accepted, Amends, Checked, Lock, LockPhase, Mask
 from mixture.plan.lock_check import DomainChange, check_lock
 from mixture.plan.lock_file import lock_text, parse_lock, read_lock, write_lock
@@ -85,6 +86,7 @@ __all__ = [
     "make_plan",
     "parse_lock",
     "parse_rung",
+    "parting_step",
     "plan_json",
     "read_lock",
     "read_sides",

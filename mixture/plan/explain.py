@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from mixture.errors import LockError
+from mixture.plan.lineage import lineage_of, parting_step
 from mixture.plan.lock import Amends, Lock
-from mixture.schedule import WHOLE, SegmentHandoff, agreed_steps
+from mixture.schedule import WHOLE, SegmentHandoff
 
 MOST_MOVERS = 5
 """Domains whose shares moved most, that a change names."""
@@ -167,11 +168,6 @@ def explain(lock: Lock, *, ancestors: Iterable[Lock] = ()) -> Explanation:
     )
 
 
-def lineage_of(lock: Lock) -> tuple[Amends, ...]:
-    """Every amendment that made a lock, its own the last."""
-    return (*lock.lineage, lock.amends) if lock.amends else ()
-
-
 def resumable(lock: Lock, parts_at: dict[str, int] | None = None) -> tuple[Resumable, ...]:
     """Whose checkpoints may go on under a lock: of each lock of its lineage, oldest first, then its own.
 
@@ -194,7 +190,7 @@ def _parts(lock: Lock, line: Sequence[Amends], ancestors: Iterable[Lock]) -> dic
                 hint="`mixture diff` compares any two locks",
                 digest=one.digest,
             )
-        found[one.digest] = agreed_steps(one.data, lock.data)
+        found[one.digest] = parting_step(one, lock)
     return found
 
 

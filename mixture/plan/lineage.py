@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mixture.plan.lock import Amends
-from mixture.schedule import Schedule
+from mixture.plan.lock import Amends, Lock
+from mixture.schedule import Schedule, agreed_steps
 
 
 def amends_faults(schedule: Schedule, amends: Amends | None, lineage: tuple[Amends, ...]) -> Iterator[tuple[str, str]]:
@@ -20,3 +20,17 @@ def amends_faults(schedule: Schedule, amends: Amends | None, lineage: tuple[Amen
         yield "amends", f"its history is not that of the schedule at step {amends.step}"
     if amends.domains > len(schedule.names):
         yield "amends", f"it had {amends.domains} domains, and this lock {len(schedule.names)}: none is taken out"
+
+
+def lineage_of(lock: Lock) -> tuple[Amends, ...]:
+    """Every amendment that made a lock, the oldest first, its own the last."""
+    return (*lock.lineage, lock.amends) if lock.amends else ()
+
+
+def parting_step(a: Lock, b: Lock) -> int:
+    """The first step at which two locks read another sequence, or hide other text; the shorter one's steps if none.
+
+    A checkpoint of either up to and at this step goes on under the other, on a store with the same content.
+    """
+    hidden = (mask.first_step for mask in set(a.masks) ^ set(b.masks))
+    return min([agreed_steps(a.data, b.data), *hidden])

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from mixture.errors import LockError
-from mixture.plan import Amendment, Mask, amend, explain, explanation_json, make_lock, make_plan
+from mixture.plan import Amendment, Mask, amend, explain, explanation_json, make_lock, make_plan, parting_step
 from mixture.plan.explain_words import amendment_words, lineage_words, phase_words, resumable_words, run_words
 from mixture.schedule import agreed_steps
 
@@ -147,10 +147,11 @@ def test_a_run_cut_short_or_begun_anew_says_so(write_spec, lock):
 
 
 def test_ancestors_that_are_at_hand_say_where_the_runs_really_part(lock, longer):
-    later = amend(lock, 30, None, masks=[Mask(30, "web", 0, 5)])
+    later = amend(lock, 30, masks=[Mask(70, "web", 0, 5)])
     (one,) = explain(later, ancestors=[lock]).amendments
-    assert one.parts_at == agreed_steps(lock.data, later.data) == 100, "masks leave every step as it is"
-    assert explain(later, ancestors=[lock]).resumable[0].up_to_step == 100
+    assert one.parts_at == parting_step(lock, later) == 70, "text is hidden from there on, and no step is another"
+    assert agreed_steps(lock.data, later.data) == 100
+    assert explain(later, ancestors=[lock]).resumable[0].up_to_step == 70
     assert explain(later).amendments[0].parts_at is None
     with pytest.raises(LockError) as refused:
         explain(lock, ancestors=[longer])
