@@ -83,9 +83,9 @@ def test_a_checkpoint_goes_on_under_a_lock_that_was_amended_at_or_after_its_step
                     continue
                 with pytest.raises(StreamError) as error:
                     fresh.load_state_dict(state)
-                # Text that was taken down is no other order, but other content.
-                expected = "content-differs" if {i, j} == {3, 4} else "history-differs"
-                assert error.value.code == expected
+                # Text that was taken down (from step 40 on) is no other order, but other content.
+                is_masked_in_one = low == 3 and state["step"] <= (50 if high == 5 else 70)
+                assert error.value.code == ("content-differs" if is_masked_in_one else "history-differs")
 
 
 def test_a_refusal_says_between_which_steps_checkpoint_and_lock_part(locks: list[Lock], store: Store) -> None:
