@@ -14,6 +14,7 @@ from mixture.schedule.history import history
 from mixture.schedule.layout import LaidSegment, SegmentHandoff, lay_segments
 from mixture.schedule.order import DomainOrder, Permutations
 from mixture.schedule.permute import I64
+from mixture.schedule.picks import picked_sequences
 from mixture.schedule.reads import Draws, Read, TokenRange
 from mixture.schedule.rows import Rows, bounds_by_domain, split_by_epoch
 from mixture.schedule.stretch import Stretch
@@ -166,6 +167,37 @@ class Schedule:
             slot = np.array([position - self.positions_before(step)])
             parts.append(self._rows_of(self._stretch_at(step), step, step + 1, slot))
         return Rows.join(parts)
+
+    def nth(self, domain: I64, number: I64) -> Rows:
+        """The number-th sequence, from 0, that the run reads of each domain, of any length: rows in the order given.
+
+        domain, number: int64 [n]. Any number of them costs microseconds each, wherever they lie.
+        """
+        total = self._drawn_before[-1][domain]
+        outside = np.flatnonzero((number < 0) | (number >= total))
+        if outside.size:
+            name, asked, most = self.names[domain[outside[0]]], int(number[outside[0]]), int(total[outside[0]])
+            raise ScheduleError(
+                f"the run reads {most} sequences of domain {name!r}; number {asked} is not one of them",
+                code="draw-out-of-range",
+                hint="numbers count from 0",
+                name=name,
+                sequences=most,
+            )
+        position, draw, epoch, sequence, tokens = (np.empty_like(number) for _ in range(5))
+        for s, stretch in enumerate(self._stretches):
+            before, after = self._drawn_before[s][domain], self._drawn_before[s + 1][domain]
+            here = np.flatnonzero((number >= before) & (number < after))
+            if not here.size:
+                continue
+            d, k = domain[here], number[here] - before[here] + stretch.base[domain[here]]
+            step, slot = stretch.where_each(d, k)
+            orders = {one: self._order(one, stretch.length) for one in np.unique(d).tolist()}
+            position[here] = self.positions_before(stretch.first_step) + step * stretch.batch + slot
+            draw[here], epoch[here] = k, k // self._per_epoch[stretch.length][d]
+            sequence[here] = picked_sequences(self._windows_of(stretch.length), orders, d, k)
+            tokens[here] = stretch.length
+        return Rows(position, domain.astype(np.int32), draw, epoch, sequence, tokens)
 
     def counts(self, step: int) -> I64:
         """Sequences drawn from each domain by all steps before this one, of any length: int64 [domains]."""

@@ -6,6 +6,7 @@ a stride near the golden ratio, so that any run of slots has nearly the step's s
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import gcd, isqrt
 
@@ -13,6 +14,9 @@ import numpy as np
 
 from mixture.schedule.permute import I64, SORTED_LIMIT, FeistelKeys, Keys, sorted_tables
 from mixture.schedule.tree import Tree
+
+COUNTS_AT_ONCE = 1 << 20
+"""Counts by domain that are held at once where draws are looked for, 8 bytes each."""
 
 
 def golden_stride(n: int) -> int:
@@ -81,7 +85,10 @@ class Stretch:
 
     def rotations(self, j0: int, j1: int) -> I64:
         """How far the places of each of steps j0 to j1 - 1 are turned: int64 [j1 - j0]."""
-        keys = self._deal_keys.many([str(self.first_step + j) for j in range(j0, j1)])
+        return self._rotation(range(j0, j1))
+
+    def _rotation(self, steps: Iterable[int]) -> I64:
+        keys = self._deal_keys.many([str(self.first_step + j) for j in steps])
         return (keys % np.uint64(self.batch)).astype(np.int64)
 
     def layout_places(self, j0: int, j1: int, picked: I64) -> I64:
@@ -98,15 +105,46 @@ class Stretch:
 
     def where(self, domain: int, k: int) -> tuple[int, int]:
         """(step of the stretch, slot) of draw k of a domain."""
-        begin = int(self._spread(self._at_origin)[domain])
-        x = self.tree.item(domain, k - int(self.base[domain]) + begin) - self.origin
-        first = x // (self.mix_steps * self.batch) * self.mix_steps
+        j, slot = self.where_each(np.array([domain]), np.array([k]))
+        return int(j[0]), int(slot[0])
+
+    def where_each(self, domain: I64, k: I64) -> tuple[I64, I64]:
+        """The same of draws of this stretch, k [n] of domain [n], both int64: (steps, slots), int64 [n]."""
+        numbers = (k - self.base[domain] + self._spread(self._at_origin)[domain]).tolist()
+        items = [self.tree.item(d, number) for d, number in zip(domain.tolist(), numbers, strict=True)]
+        group = (np.array(items, dtype=np.int64) - self.origin) // (self.mix_steps * self.batch)
+        j, place = np.empty_like(group), np.empty_like(group)
+        if self.mix_steps == 1:
+            most = max(1, COUNTS_AT_ONCE // self.tree.leaves.size)
+            for start in range(0, group.size, most):
+                some = slice(start, start + most)
+                j[some], place[some] = self._whole_places(group[some], domain[some], k[some])
+        else:
+            order = np.argsort(group, kind="stable")
+            for one in np.split(order, np.flatnonzero(np.diff(group[order])) + 1):
+                j[one], place[one] = self._mixed_places(group[one], domain[one], k[one])
+        slot: I64 = (place - self._rotation(j.tolist())) * pow(self.stride, -1, self.batch) % self.batch
+        return j, slot
+
+    def _whole_places(self, step: I64, domain: I64, k: I64) -> tuple[I64, I64]:
+        """The steps of draws that lie in these steps, and their places in their step's layout."""
+        steps, at = np.unique(step, return_inverse=True)
+        before, after = np.split(self._before_group(np.concatenate([steps, steps + 1])), 2)
+        count = after - before
+        ahead = (np.cumsum(count, axis=1) - count - before)[at, np.searchsorted(self.tree.leaves, domain)]
+        return step, ahead + k - self.base[domain]
+
+    def _mixed_places(self, group: I64, domain: I64, k: I64) -> tuple[I64, I64]:
+        """The same of draws that lie in one group of steps that are mixed."""
+        first = int(group[0]) * self.mix_steps
         runs = self.runs(first, min(first + self.mix_steps, self.steps))
-        run = int(np.flatnonzero((runs.domain == domain) & (runs.first <= k) & (k < runs.first + runs.count))[0])
-        place = int(runs.count[:run].sum()) + k - int(runs.first[run])
-        j, place = first + place // self.batch, place % self.batch
-        turned = place - int(self.rotations(j, j + 1)[0])
-        return j, turned * pow(self.stride, -1, self.batch) % self.batch
+        # By domain and draw; a group's draws of a domain are at most as many as it has sequences.
+        size = self.mix_steps * self.batch
+        keys = runs.domain * size + runs.first - runs.low[runs.domain]
+        order = np.argsort(keys)
+        run = order[np.searchsorted(keys[order], domain * size + k - runs.low[domain], side="right") - 1]
+        place = (np.cumsum(runs.count) - runs.count - runs.first)[run] + k
+        return first + place // self.batch, place % self.batch
 
     def _spread(self, by_leaf: I64) -> I64:
         out = np.zeros(self.tree.size, dtype=np.int64)
