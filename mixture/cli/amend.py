@@ -143,10 +143,16 @@ def show(old: Lock, new: Lock, domains: tuple[AmendedDomain, ...], step: int, *,
     print_table(whole if width is None or width_of(whole) <= width else _table(domains, most, exact=False))
     if most is not None and len(domains) > most:
         print(f"… and {len(domains) - most} more domains; --all shows them\n")
-    skipped, repeated = sum(one.skipped for one in domains), sum(one.repeated for one in domains)
-    share = f" ({_percent(skipped, tokens[1])} of the run)" if skipped else ""
-    print(f"{skipped:,} tokens are left out where the length changes or text is skipped{share}")
-    print(f"{repeated:,} tokens of what is to come are read in an epoch after the first")
+    skips = {one.first_step for one in new.data.segments if one.skip}
+    for handoff in after.handoffs():
+        left = sum(handoff.tokens_skipped)
+        if handoff.first_step >= step and left:
+            cause = "text is skipped" if handoff.first_step in skips else "the length changes"
+            print(
+                f"at step {handoff.first_step:,} {cause}: {left:,} tokens are left out"
+                f" ({_percent(left, tokens[1])} of the run)"
+            )
+    print(f"{sum(one.repeated for one in domains):,} tokens to come are read in an epoch after the first")
     masked = new.masks[len(old.masks) :] if len(new.masks) > len(old.masks) else ()
     if masked:
         taken = sum(one.tokens for one in new.masks) - sum(one.tokens for one in old.masks)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mixture.cli.output import AsJson, plain, print_json, print_styled, print_table, table, terminal_width, width_of
-from mixture.errors import LockError
+from mixture.errors import LockError, Place
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -101,6 +101,14 @@ def lock(
     fixed = make_lock(made, content=contents)
     agree(text, fixed)
     old = _replaced(path)
+    if old is not None and old.amends is not None:
+        raise LockError(
+            f"this lock was amended at step {old.amends.step:,}: made anew it would read something else before it",
+            code="lock-amended",
+            place=Place(file=str(path)),
+            hint="`mixture amend` changes it, --check says whether the spec gives it, and -o writes elsewhere",
+            step=old.amends.step,
+        )
     is_same = old is not None and lock_text(old) == lock_text(fixed)
     if not is_same:
         write_lock(fixed, path)

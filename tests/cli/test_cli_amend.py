@@ -1,0 +1,117 @@
+"""`mixture amend` as a person uses it: a look first, then a new lock, with what it does by domain."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from stream_helpers import DOMAINS, lock_over, make_store
+
+from mixture.plan import read_lock, write_lock
+from mixture.store import Store
+
+
+def edited(path: Path, name: str, *changes: tuple[str, str]) -> Path:
+    text = path.read_text(encoding="utf-8")
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    out = path.with_name(name)
+    out.write_text(text, encoding="utf-8")
+    return out
+
+
+def test_a_look_writes_nothing_and_out_writes_a_lock_that_its_spec_gives(small: Path, run) -> None:
+    spec = edited(small / "mixture.yaml", "short.yaml", ("100 steps", "60 steps"), ("a: 50%, b: 30%", "a: 60%, b: 20%"))
+    before = sorted(small.iterdir())
+    looked = run("amend", small / "mixture.lock.json", spec, "--at-step", 25, "--consumed-step", 24).stdout
+    assert "steps 0 to 24 stay as they are" in looked
+    assert "steps   100 → 60" in looked
+    assert "nothing was written" in looked
+    assert sorted(small.iterdir()) == before
+    out = small / "new.lock.json"
+    done = run("amend", small / "mixture.lock.json", spec, "--at-step", 25, "-o", out, "--reason", "budget cut").stdout
+    assert "new.lock.json: written" in done
+    assert "from step 25: first@25, 23 steps, length 64, batch 8 sequences" in done
+    run("lock", spec, "-o", out, "--check")
+    lock = read_lock(out)
+    assert lock.amends is not None
+    assert lock.amends.reason == "budget cut"
+    histories = [
+        json.loads(run("history", path, "--step", 25, "--json").stdout) for path in (out, small / "mixture.lock.json")
+    ]
+    assert histories[0] == histories[1]
+
+
+def test_json_has_exact_figures_by_domain(small: Path, run) -> None:
+    spec = edited(small / "mixture.yaml", "long.yaml", ("sequence_length: 128\n    ", "sequence_length: 256\n    "))
+    report = json.loads(run("amend", small / "mixture.lock.json", spec, "--at-step", 25, "--json").stdout)
+    assert (report["lock"], report["steps"], report["tokens_before"]) == (None, 100, 80 * 512 + 20 * 1024)
+    assert report["tokens"] == 80 * 512 + 20 * 2048
+    for name in ("drawn", "to_come", "skipped", "repeated"):
+        assert report[f"tokens_{name}"] == sum(domain[f"tokens_{name}"] for domain in report["domains"])
+    assert report["tokens_drawn"] + report["tokens_to_come"] == report["tokens"]
+    assert report["tokens_skipped"] > 0
+    assert "longest-context" in {finding["code"] for finding in report["findings"]}
+
+
+def test_text_is_skipped_without_a_spec_and_the_next_step_is_named_where_it_can_not_be(small: Path, run) -> None:
+    lock, out = small / "mixture.lock.json", small / "new.lock.json"
+    assert (
+        "at step 30 text is skipped: 2,048 tokens are left out"
+        in run("amend", lock, "--at-step", 30, "--skip-steps", 4, "-o", out).stdout
+    )
+    refused = run("amend", lock, "--at-step", 80, "--skip-steps", 4, code=1).stderr
+    assert "error[skip-not-here]" in refused
+    assert "the next step at which it can be is 81" in refused
+
+
+def test_an_amended_lock_is_not_made_anew_over_itself(small: Path, run) -> None:
+    lock = small / "mixture.lock.json"
+    run("amend", lock, "--at-step", 30, "--skip-steps", 4, "-o", lock)
+    held = lock.read_bytes()
+    assert "error[lock-amended]" in run("lock", small / "mixture.yaml", code=1).stderr
+    assert lock.read_bytes() == held
+    run("lock", small / "mixture.yaml", "--check")
+
+
+def test_what_is_missing_or_does_not_fit_is_said(small: Path, run) -> None:
+    lock = small / "mixture.lock.json"
+    assert "say what changes" in run("amend", lock, "--at-step", 30, code=2).stderr
+    assert "--at-step" in run("amend", lock, "--skip-steps", 1, code=2).stderr
+    assert "--store" in run("amend", lock, "--at-step", 30, "--mask", small / "ids.txt", code=2).stderr
+    consumed = run("amend", lock, "--at-step", 30, "--skip-steps", 1, "--consumed-step", 40, code=1).stderr
+    assert "error[amend-consumed]" in consumed
+    other = edited(small / "mixture.yaml", "other.yaml", ("mixture: small", "mixture: small\nseed: 5"))
+    assert (
+        "other.yaml:2:1: the seed is 0 in the lock and 5" in run("amend", lock, other, "--at-step", 30, code=1).stderr
+    )
+    assert "error[lock-missing]" in run("amend", small / "no.json", "--at-step", 3, "--skip-steps", 1, code=1).stderr
+    over = edited(small / "mixture.yaml", "over.yaml", ("phases:", "max_epochs: 0.01\nphases:"))
+    assert "error[over-epochs]" in run("amend", lock, over, "--at-step", 30, code=1).stderr
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return make_store(tmp_path / "text", DOMAINS)
+
+
+def test_documents_are_taken_down_from_a_step_on_by_their_ids(store: Store, tmp_path: Path, run) -> None:
+    lock = lock_over(
+        store, tmp_path / "spec", "  - {phase: all, weights: proportional}",
+        sequence_length="32", batch="12 sequences", budget="60 steps",
+    )  # fmt: skip
+    path, out = tmp_path / "run.lock.json", tmp_path / "new.lock.json"
+    write_lock(lock, path)
+    (tmp_path / "ids.txt").write_text("web-3\ncode-1\n", encoding="utf-8")
+    arguments = ("--mask", tmp_path / "ids.txt", "--store", store.path, "-o", out)
+    said = run("amend", path, "--at-step", 20, *arguments, "--reason", "asked by the author").stdout
+    assert "tokens are taken down from step 20 on" in said
+    new = read_lock(out)
+    assert new.data == lock.data
+    assert {mask.domain for mask in new.masks} == {"web", "code"}
+    (tmp_path / "ids.txt").write_text("web-3\nwebb-4\n", encoding="utf-8")
+    refused = run("amend", path, "--at-step", 20, *arguments, code=1).stderr
+    assert "error[document-unknown]" in refused
+    assert "ids.txt:2" in refused
