@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Path as PathParameter
 
@@ -46,16 +46,21 @@ def parse_ref(text: str) -> Ref | None:
     return None if found is None else Ref(found[1], found[2])
 
 
-RefText = Annotated[
-    str,
-    PathParameter(
-        alias="ref",
+def _ref_parameter(name: str, description: str) -> Any:  # noqa: ANN401 what Path gives
+    return PathParameter(
+        alias=name,
         pattern=f"^{NAME_PATTERN}({DIGEST_MARK}{DIGEST_PATTERN})?$",
-        description="A mixture's name, or `name@sha256:<digest>` to pin the digest of its lock.",
+        description=description,
         openapi_examples={
             "name": {"summary": "What the name points to now", "value": "demo"},
             "pinned": {"summary": "One digest, for good", "value": f"demo{DIGEST_MARK}{DIGEST}"},
         },
-    ),
+    )
+
+
+RefText = Annotated[
+    str, _ref_parameter("ref", "A mixture's name, or `name@sha256:<digest>` to pin the digest of its lock.")
 ]
 """The path parameter `{ref}`."""
+OtherRefText = Annotated[str, _ref_parameter("other", "Another mixture, or another digest of this one, named alike.")]
+"""The path parameter `{other}`."""

@@ -32,7 +32,7 @@ from api.log_watch import LogWatch
 from api.metrics import Metrics
 from api.problems import Problem, problem_of
 from api.published import load_kept
-from api.refs import Ref, RefText, parse_ref
+from api.refs import OtherRefText, Ref, RefText, parse_ref
 from api.repository import Bundle, MixtureRecord, Repository, read_digest
 from api.settings import Settings
 from api.stores import Stores
@@ -279,5 +279,12 @@ def asked_mixture(ref: RefText, services: AppServices) -> Asked:
     return Asked(mixture, parsed, Lifetime.FOR_GOOD if is_for_good else Lifetime.SHORT)
 
 
+def other_mixture(other: OtherRefText, services: AppServices) -> Asked:
+    """The second mixture of the path. Raises Problem 404 `unknown-mixture`."""
+    return asked_mixture(other, services)
+
+
 AskedMixture = Annotated[Asked, Depends(asked_mixture)]
 """`asked: AskedMixture` as a parameter of a route below `/…/{ref}`."""
+AskedOther = Annotated[Asked, Depends(other_mixture)]
+"""`other: AskedOther` as a parameter of a route below `/…/{ref}/…/{other}`."""
