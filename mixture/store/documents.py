@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 from mixture.errors import Place, StoreError
 from mixture.store.files import DATA_START
 from mixture.store.manifest import DOCUMENT_ENDS, DOCUMENTS, DOCUMENTS_BY_ID, ENDS_DTYPE, Manifest
-from mixture.store.mapping import OpenFile, Standing
+from mixture.store.mapping import OpenFile, Standing, readable
 from mixture.store.parquet import ParquetTable
 
+PLACE = ("domain", "id", "first_token", "tokens")
+"""Columns of documents.parquet before the attributes."""
 NEAR = 20
 """Ids to either side of one that is not there: those that differ from it at the end."""
 
@@ -56,6 +58,7 @@ class Documents:
         self._table = ParquetTable(folder / DOCUMENTS, standing)
         self._by_id = ParquetTable(folder / DOCUMENTS_BY_ID, standing)
         self._standing = standing
+        self._names = [domain.name for domain in manifest.domains]
         self._num_documents = manifest.num_documents
         tokens = [0, *(domain.tokens for domain in manifest.domains)]
         documents = [0, *(domain.documents for domain in manifest.domains)]
@@ -129,10 +132,16 @@ class Documents:
     def by_ids(self, identities: Sequence[str]) -> pa.Table:
         """All rows of documents.parquet with any of these ids, in order of place."""
         wanted = pa.array(sorted(set(identities)), pa.string())
-        found = [np.empty(0, np.int64)]
-        for table in self._by_id.holding(identities, ("id", "row")):
-            found.append(table.filter(pc.is_in(table["id"], wanted))["row"].to_numpy())
-        return self._table.rows(np.sort(np.concatenate(found)))
+        parts = [pa.table({"id": pa.array([], pa.string()), "row": pa.array([], pa.int64())})]
+        with readable(self._folder / DOCUMENTS_BY_ID):
+            for table in self._by_id.holding(identities, ("id", "row")):
+                parts.append(table.filter(pc.is_in(table["id"], wanted)).cast(parts[0].schema))
+            found = pa.concat_tables(parts)
+            rows = found["row"].to_numpy()
+        order = np.argsort(rows)
+        if rows.size and not 0 <= rows.min() <= rows.max() < self._num_documents:
+            self._refuse("the rows that it leads to are none of its documents", DOCUMENTS_BY_ID)
+        return self._described(rows[order], found["id"].take(order))
 
     def ids_near(self, identity: str) -> list[str]:
         """Some ids that stand beside this one in order of ids."""
@@ -142,7 +151,17 @@ class Documents:
 
     def at(self, domain: NDArray[np.integer], document: NDArray[np.int64]) -> pa.Table:
         """The documents with these numbers [n] in these domains [n], in this order, as rows of documents.parquet."""
-        return self._table.rows(self._first_documents[domain] + document)
+        rows = self._first_documents[domain] + document
+        return self._described(rows, self._table.rows(rows, ["id"])["id"])
+
+    def _described(self, rows: NDArray[np.int64], ids: pa.ChunkedArray) -> pa.Table:
+        """Rows of documents.parquet, of which only the attributes are read: the ends say where documents are."""
+        domain, first, end = self.places(rows)
+        attributes = self._table.rows(rows, [name for name in self.columns if name not in PLACE])
+        place = {"domain": pa.array(self._names, pa.string()).take(pa.array(domain)), "id": ids}
+        place |= {"first_token": pa.array(first), "tokens": pa.array(end - first)}
+        columns = place | {name: attributes[name] for name in attributes.column_names}
+        return pa.table([columns[name] for name in self.columns], schema=self._table.schema)
 
     def scan(self, domain: int, columns: Sequence[str]) -> Iterator[pa.Table]:
         """Some columns of a domain's documents in order of place, as many at a time as a row group has."""
@@ -152,7 +171,7 @@ class Documents:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns of documents.parquet."""
-        return self._table.columns
+        return tuple(self._table.schema.names)
 
     def _overlap(self, start: NDArray[np.int64], length: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """First document and one past the last that have a token in [start, start + length)."""
@@ -164,11 +183,13 @@ class Documents:
             self._refuse()
         return first, last
 
-    def _refuse(self) -> NoReturn:
+    def _refuse(
+        self, message: str = "the ends of its documents do not follow each other", name: str = DOCUMENT_ENDS
+    ) -> NoReturn:
         """A large file is not read when a store is opened, so what was changed in it shows here."""
         raise StoreError(
-            "the ends of its documents do not follow each other",
+            message,
             code="documents-differ",
-            place=Place(file=str(self._folder / DOCUMENT_ENDS)),
+            place=Place(file=str(self._folder / name)),
             hint="`mixture verify` says what else was changed",
         )

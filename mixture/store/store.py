@@ -17,7 +17,7 @@ from mixture.catalog import OVERVIEW, Overview, read_overview
 from mixture.errors import Place, StoreError, nearest
 from mixture.store.checks import check_digest, check_ends
 from mixture.store.description import StoreDomain
-from mixture.store.documents import Documents, Spans
+from mixture.store.documents import PLACE, Documents, Spans
 from mixture.store.manifest import DOMAINS, Manifest, read_manifest
 from mixture.store.mapping import Standing, readable
 from mixture.store.parquet import ParquetTable
@@ -162,7 +162,7 @@ class Store:
     @property
     def attributes(self) -> tuple[str, ...]:
         """What documents say of themselves beside their place: columns of `documents` that hold text."""
-        return tuple(c for c in self._documents.columns if c not in ("domain", "id", "first_token", "tokens"))
+        return tuple(c for c in self._documents.columns if c not in PLACE)
 
     def spans(
         self, names: Sequence[str], domain: NDArray[np.integer], first_token: NDArray[np.int64], length: int

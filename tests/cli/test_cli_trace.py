@@ -1,0 +1,166 @@
+"""mixture trace says what the library says: forwards, backwards and in sums, as tables, JSON and Arrow."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from stream_helpers import lock_over
+from traced_store import traced_store
+
+from mixture.plan import Lock, write_lock
+from mixture.store import Store
+from mixture.stream import read_so_far, trace_documents, trace_step
+
+PHASES = """
+  - phase: first
+    until: step 30
+    weights: {code: 40%, held: 0, web: 60%}
+  - phase: second
+    sequence_length: 128
+    weights: {code: 70%, held: 0, web: 30%}
+"""
+
+
+@pytest.fixture(scope="module")
+def traced(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Lock, Store]:
+    """A folder with lock.json and made/store, and what they are."""
+    folder = tmp_path_factory.mktemp("trace")
+    store = traced_store(folder / "made", {"code": 100, "held": 9, "web": 200})
+    keys = {"tokenizer": "bytes", "sequence_length": "64", "batch": "24 sequences", "budget": "60 steps"}
+    lock = lock_over(store, folder / "spec", PHASES, **keys)
+    write_lock(lock, folder / "lock.json")
+    return folder, lock, store
+
+
+def lines(text: str) -> list[dict]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def arrow(path: Path) -> list[dict]:
+    with pa.OSFile(str(path)) as file:
+        return pa.ipc.open_file(file).read_all().to_pylist()
+
+
+def test_a_step_is_traced_to_its_documents_for_all_or_a_rank(traced, run, tmp_path: Path):
+    folder, lock, store = traced
+    ask = ("trace", folder / "lock.json", "--store", folder / "made" / "store", "--step", 31)
+    expected = list(trace_step(lock, store, 31, rank=1, world_size=3))
+    found = lines(run(*ask, "--rank", 1, "--world-size", 3, "--json").stdout)
+    assert [(row["position"], row["slot"], row["first_token"]) for row in found] == [
+        (one.position, one.slot, one.first_token) for one in expected
+    ]
+    for row, one in zip(found, expected, strict=True):
+        assert [(d["id"], d["from_token"], d["to_token"], d["attributes"]) for d in row["documents"]] == [
+            (part.document.id, part.from_token, part.to_token, part.document.attributes) for part in one.documents
+        ]
+    shown = run(*ask).stdout.splitlines()
+    assert len(shown) == 24 + 2
+    assert shown[-1].startswith("step 31: 24 sequences, 3,072 tokens, ")
+    run(*ask, "--arrow", tmp_path / "step.arrow")
+    rows = arrow(tmp_path / "step.arrow")
+    whole = [part for one in trace_step(lock, store, 31) for part in one.documents]
+    assert [(row["document"], row["from_token"], row["licence"]) for row in rows] == [
+        (part.document.id, part.from_token, part.document.attributes["licence"]) for part in whole
+    ]
+
+
+def test_documents_are_traced_to_every_place_in_the_order_asked(traced, run, tmp_path: Path):
+    folder, lock, store = traced
+    ask = ("trace", folder / "lock.json", "--store", folder / "made" / "store")
+    found = lines(run(*ask, "--document", "web/7", "code/0", "held/2", "--json").stdout)
+    traces = trace_documents(lock, store, ["web/7", "code/0", "held/2"])
+    assert [(row["document"], row["domain"], row["times"]) for row in found] == [
+        (one.document.id, one.domain, one.times) for one in traces if one.document
+    ]
+    for row, one in zip(found, traces, strict=True):
+        assert [(r["position"], r["step"], r["slot"]) for r in row["reads"]] == [
+            (r.position, r.step, r.slot) for r in one.reads()
+        ]
+    shown = run(*ask, "--document", "web/7", "--most", 1).stdout.splitlines()
+    first = next(traces[0].reads())
+    assert shown[0].startswith("document web/7: tokens ")
+    assert shown[2].split()[:3] == [str(first.position), str(first.step), str(first.slot)]
+    assert shown[3] == f"read {traces[0].times} times in all, first at step {first.step}"
+    assert "not read in this run" in run(*ask, "--document", "held/2").stdout
+    run(*ask, "--document", "web/7", "code/0", "--arrow", tmp_path / "back.arrow")
+    assert [row["position"] for row in arrow(tmp_path / "back.arrow")] == [
+        read.position for one in traces[:3] for read in one.reads()
+    ]
+
+
+def test_a_file_that_takes_text_down_says_what_is_still_to_come(traced, run, tmp_path: Path):
+    folder, _, _ = traced
+    file = tmp_path / "down.txt"
+    file.write_text(
+        'web/7\n{"domain": "web", "document": "code/0"}\n{"domain": "code", "first_token": 9, "tokens": 70}\n'
+    )
+    ask = ("trace", folder / "lock.json", "--store", folder / "made" / "store", "--documents", file)
+    found = lines(run(*ask, "--never", "--at-step", 25, "--json").stdout)
+    assert [(row["document"], row["domain"]) for row in found] == [("web/7", "web"), ("code/0", "web"), (None, "code")]
+    every = lines(run(*ask, "--json").stdout)
+    for later, row in zip(found, every, strict=True):
+        assert later["reads"] == [read for read in row["reads"] if read["step"] >= 25]
+        assert later["times"] == len(later["reads"])
+    shown = run(*ask, "--never", "--at-step", 25).stdout
+    assert (
+        f"still to come {found[2]['times']} times from step 25 on, next at step {found[2]['reads'][0]['step']}" in shown
+    )
+    assert "not read from step 60 on" in run(*ask, "--never", "--at-step", 60).stdout
+    new = tmp_path / "new.json"
+    run("amend", folder / "lock.json", "--at-step", 25, "--mask", file, "--store", folder / "made" / "store", "-o", new)
+    masked = lines(run("trace", new, *ask[2:], "--json").stdout)
+    assert {read["masked_tokens"] for row in masked for read in row["reads"] if read["step"] < 25} == {0}
+    assert all(read["masked_tokens"] for read in masked[2]["reads"] if read["step"] >= 25)
+
+
+def test_a_token_needs_no_store(traced, run):
+    folder, lock, _ = traced
+    (found,) = lines(run("trace", folder / "lock.json", "--domain", "web", "--token", 4_321, "--json").stdout)
+    assert [read["position"] for read in found["reads"]] == lock.schedule().find("web", 4_321)
+
+
+def test_what_was_read_so_far_is_summed_by_any_column(traced, run, tmp_path: Path):
+    folder, lock, store = traced
+    ask = ("trace", folder / "lock.json", "--store", folder / "made" / "store", "--until-step", 40)
+    for by in ("domain", "licence", "quality"):
+        expected = [
+            {"value": one.value, "documents": one.documents, "tokens": one.tokens}
+            | {"tokens_with_repeats": one.tokens_with_repeats, "tokens_masked": 0}
+            for one in read_so_far(lock, store, 40, by=by).values
+        ]
+        assert lines(run(*ask, "--by", by, "--json").stdout) == expected
+        run(*ask, "--by", by, "--arrow", tmp_path / f"{by}.arrow")
+        assert arrow(tmp_path / f"{by}.arrow") == expected
+    shown = run(*ask, "--by", "licence").stdout
+    assert "read before step 40, by licence" in shown
+    assert f"{int(lock.schedule().tokens(40).sum()):,}" in shown
+
+
+def test_what_there_is_not_is_refused_and_what_makes_no_sense_is_wrong_usage(traced, run):
+    folder, _, _ = traced
+    lock, store = folder / "lock.json", ("--store", folder / "made" / "store")
+    for ask, code in (
+        (("--document", "wob/7"), "document-unknown"),
+        (("--step", 60), "step-out-of-range"),
+        (("--step", 1, "--rank", 3, "--world-size", 2), "rank-invalid"),
+        (("--until-step", 3, "--by", "licenze"), "column-unknown"),
+        (("--domain", "wob", "--token", 1), "unknown-domain"),
+        (("--documents", folder / "none"), "mask-file-missing"),
+    ):
+        assert f"error[{code}]" in run("trace", lock, *store, *ask, code=1).stderr
+    for usage in (
+        store,
+        ("--step", 1),
+        (*store, "--step", 1, "--document", "web/1"),
+        ("--token", 1),
+        (*store, "--document", "web/1", "--never"),
+        (*store, "--step", 1, "--never", "--at-step", 1),
+        (*store, "--document", "web/1", "--rank", 1),
+        (*store, "--step", 1, "--by", "licence"),
+        (*store, "--step", 1, "--most", 1),
+        (*store, "--step", 1, "--json", "--arrow", "x"),
+    ):
+        run("trace", lock, *usage, code=2)
