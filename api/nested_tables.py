@@ -46,14 +46,17 @@ def found_table(schedule: Schedule, positions: Sequence[int]) -> pa.Table:
     return _table(FOUND, (positions, step, slot))
 
 
-def sequences_table(rows: Sequence[Mapping[str, Any]], store: Store | None, domain: str) -> pa.Table:
+def sequences_table(rows: Sequence[Mapping[str, Any]], store: Store | None, domain: str, *, masked: bool) -> pa.Table:
     """One row a sequence and document that it reads from: the sequence's columns, then the document's, `document_…`.
 
     Where there is no store, one row a sequence, whose document is null.
 
     domain: any, which the store is asked for the columns of documents
+    masked: whether documents say how many of their tokens are taken down
     """
     document = DOCUMENT if store is None else store.documents(domain, 0, 0).schema.remove_metadata()
+    if masked and store is not None:
+        document = document.append(pa.field("masked_tokens", pa.int64()))
     pairs = [(row, held) for row in rows for held in ([{}] if row["documents"] is None else row["documents"])]
     schema = pa.schema([*SEQUENCE, *(field.with_name(f"document_{field.name}") for field in document)])
     columns = (

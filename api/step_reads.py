@@ -14,6 +14,7 @@ from api.queries import check_step
 from mixture.plan import Lock
 from mixture.schedule import Schedule
 from mixture.store import Store
+from mixture.stream.masks import Masks
 
 MOST_DOCUMENTS = 10_000
 """Sequences that are asked for together end behind the one with which they have so many documents."""
@@ -32,8 +33,12 @@ def weights_at(lock: Lock, step: int) -> npt.NDArray[np.int64]:
     return np.array(segment.weights, dtype=np.int64)
 
 
-def read_sequences(schedule: Schedule, step: int, slots: range, store: Store | None) -> list[dict[str, Any]]:
+def read_sequences(
+    schedule: Schedule, step: int, slots: range, store: Store | None, masks: Masks | None
+) -> list[dict[str, Any]]:
     """Slots of a step in order: a row's columns by name, and its `documents` from the store, None where there is none.
+
+    With masks each document has `masked_tokens` too: how many of its tokens are taken down at this step.
 
     Fewer than asked for where they have very many documents. Raises StoreError; Problem 503 `store-unreadable`.
     """
@@ -46,9 +51,13 @@ def read_sequences(schedule: Schedule, step: int, slots: range, store: Store | N
         if documents >= MOST_DOCUMENTS:
             break
         try:
-            held = store.documents(row["domain"], row["first_token"], row["tokens"]).to_pylist()
+            found = store.documents(row["domain"], row["first_token"], row["tokens"])
         except (OSError, pa.ArrowException) as error:
             raise Problem(503, "the store's table of documents can not be read", code="store-unreadable") from error
+        if masks is not None:
+            places = (found[name].to_numpy() for name in ("first_token", "tokens"))
+            found = found.append_column("masked_tokens", pa.array(masks.count(step, row["domain"], *places)))
+        held = found.to_pylist()
         documents += len(held)
         shown.append(row | {"documents": held})
     return shown

@@ -17,6 +17,7 @@ from mixture.catalog import Overview
 from mixture.schedule import WHOLE
 from mixture.store import Store
 from mixture.stream import rank_slots
+from mixture.stream.masks import masks_for
 
 SHOWN_SLOTS = 50
 FIRST_DOMAINS, ALL_AT_ONCE = 50, 60
@@ -201,7 +202,9 @@ def step_view(
     groups = [] if chosen == own else [one for one in _lines(mixture, step, chosen) if one.weight or one.sequences]
     size, length = schedule.batch_of(step), schedule.length_of(step)
     first = min(first_slot, size - 1)
-    shown, state = sequence_lines(schedule, step, range(first, min(first + SHOWN_SLOTS, size)), store, world_size)
+    shown, state = sequence_lines(
+        schedule, step, range(first, min(first + SHOWN_SLOTS, size)), store, masks_for(lock), world_size
+    )
     end = first + len(shown)
     phase = lock.phase_of(step)
     assert phase is not None, "the step is in the run"

@@ -14,6 +14,7 @@ from mixture.errors import MixtureError
 from mixture.schedule import Schedule
 from mixture.store import Store
 from mixture.stream import slot_rank
+from mixture.stream.masks import Masks
 
 SCHEMES = ("http://", "https://")
 """What an attribute begins with to be a link: anything else in its place, such as a script, stays text."""
@@ -42,7 +43,10 @@ class Attribute(BaseModel):
 
 
 class DocumentLine(BaseModel):
-    """A document that a sequence reads from; first_token: where it begins in the domain's storage."""
+    """A document that a sequence reads from; first_token: where it begins in the domain's storage.
+
+    masked_tokens: how many of its tokens are taken down at this step
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -50,6 +54,7 @@ class DocumentLine(BaseModel):
     first_token: int
     tokens: int
     attributes: tuple[Attribute, ...]
+    masked_tokens: int
 
 
 class SequenceLine(BaseModel):
@@ -71,28 +76,32 @@ class SequenceLine(BaseModel):
 
 
 def sequence_lines(
-    schedule: Schedule, step: int, slots: range, store: Store | None, world_size: int | None
+    schedule: Schedule, step: int, slots: range, store: Store | None, masks: Masks | None, world_size: int | None
 ) -> tuple[list[SequenceLine], StoreState]:
     """Slots of a step, fewer where they have very many documents. A store that can not be read now counts as none."""
     size = schedule.batch_of(step)
     state = StoreState.NONE if store is None else StoreState.THERE
     try:
-        rows = read_sequences(schedule, step, slots, store)
+        rows = read_sequences(schedule, step, slots, store, masks)
     except (MixtureError, Problem):
-        rows, state = read_sequences(schedule, step, slots, None), StoreState.UNREADABLE
+        rows, state = read_sequences(schedule, step, slots, None, masks), StoreState.UNREADABLE
     columns = set(SequenceLine.model_fields) - {"rank", "documents"}
     lines = [
         SequenceLine(
             **{name: row[name] for name in columns},
             rank=None if world_size is None else slot_rank(size, row["slot"], world_size),
-            documents=None if row["documents"] is None else tuple(map(_document, row["documents"])),
+            documents=None
+            if row["documents"] is None
+            else tuple(_document(one, is_masked=masks is not None) for one in row["documents"]),
         )
         for row in rows
     ]
     return lines, state
 
 
-def _document(row: Mapping[str, Any]) -> DocumentLine:
+def _document(row: Mapping[str, Any], *, is_masked: bool) -> DocumentLine:
     own = ("id", "first_token", "tokens")
-    attributes = (Attribute(name=name, value=value) for name, value in row.items() if name not in own and value)
-    return DocumentLine(**{name: row[name] for name in own}, attributes=tuple(attributes))
+    said = dict(row)
+    masked = said.pop("masked_tokens") if is_masked else 0
+    attributes = (Attribute(name=name, value=value) for name, value in said.items() if name not in own and value)
+    return DocumentLine(**{name: row[name] for name in own}, attributes=tuple(attributes), masked_tokens=masked)

@@ -20,6 +20,7 @@ from api.services import AskedMixture
 from api.step_reads import read_sequences, schedule_with
 from api.tables import list_answer, table_responses
 from mixture.names import DIGEST_MARK
+from mixture.stream.masks import masks_for
 
 router = APIRouter(prefix="/v1/mixtures", tags=["schedules"], dependencies=[Reads])
 
@@ -59,6 +60,11 @@ class DocumentRow(BaseModel):
     id: str = Field(examples=["a/17"])
     first_token: int = Field(examples=[812], description="Where it begins in the domain's storage.")
     tokens: int = Field(examples=[96], description="The end of the document counted in.")
+    masked_tokens: int | None = Field(
+        None,
+        examples=[95],
+        description="How many of them are taken down at this step; only where the lock takes text down.",
+    )
 
 
 class SequenceRow(PositionRow):
@@ -120,18 +126,19 @@ def sequences(asked: AskedMixture, step: StepNumber, form: TableFormat, page: Sl
     sequence and one of its documents, `document_…`.
     """
     schedule, store, after = schedule_with(asked.mixture.lock, step), asked.mixture.store, number_after(page)
+    masks = masks_for(asked.mixture.lock)
     size = schedule.batch_of(step)
     first = 0 if after is None else min(max(after + 1, 0), size)
     slots = range(first, min(first + page.limit, size))
 
     def make() -> Listed:
-        shown = read_sequences(schedule, step, slots, store)
+        shown = read_sequences(schedule, step, slots, store, masks)
         end = first + len(shown)
         cursor = encode_cursor(end - 1) if end < size else None
         return Listed(items=shown, next=cursor, next_url=next_url(request, cursor))
 
     def table(rows: list[dict[str, Any]]) -> pa.Table:
-        return sequences_table(rows, store, schedule.names[0])
+        return sequences_table(rows, store, schedule.names[0], masked=masks is not None)
 
     return list_answer(
         request,

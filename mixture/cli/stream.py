@@ -113,7 +113,7 @@ def show(opened: LocalStream, batch: Batch, most: int) -> None:
     whose = f", rank {opened.rank} of {opened.world_size}" if opened.world_size > 1 else ""
     print(f"step {batch.step}: {len(batch)} rows of {batch.input_ids.shape[1]} tokens{whose}")
     for row in _rows(opened, batch, most):
-        down = f"  {row['masked']:,} tokens taken down" if row.get("masked") else ""
+        down = f"  {row['masked_tokens']:,} tokens taken down" if row.get("masked_tokens") else ""
         where = f"position {row['position']}  {row['domain']}  epoch {row['epoch']}  token {row['first_token']:,}"
         print(f"  {where}{down}")
         for document in row["documents"]:
@@ -156,6 +156,6 @@ def _rows(opened: LocalStream, batch: Batch, most: int) -> Iterator[dict[str, An
             "epoch": int(batch.epoch[i]),
             "first_token": first_token,
             "tokens": length,
-            **({} if batch.masked is None else {"masked": int(batch.masked[i, :length].sum())}),
+            **({} if batch.masked is None else {"masked_tokens": int(batch.masked[i, :length].sum())}),
             "documents": documents,
         }

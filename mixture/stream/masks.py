@@ -69,20 +69,33 @@ class Masks:
         ids[hit] = np.where(found, ids.dtype.type(hidden), ids[hit])
         return masked
 
+    def count(self, step: int, domain: str, first_token: I64, tokens: I64) -> I64:
+        """How many tokens are down at a step of ranges of a domain: int64 [n], of first_token [n] and tokens [n]."""
+        down = np.zeros(len(first_token), np.int64)
+        if domain in self._index:
+            of = np.full(len(first_token), self._index[domain])
+            rows, begin, stop = self._overlaps(step, of, first_token, tokens)
+            np.add.at(down, rows, stop - begin)
+        return down
+
     def _overlaps(
-        self, step: int, domain: npt.NDArray[np.integer], first_token: I64, width: int
+        self, step: int, domain: npt.NDArray[np.integer], first_token: I64, width: int | I64
     ) -> tuple[I64, I64, I64]:
-        """Each mask in each row that it overlaps at a step: the row, and from where to where in it."""
+        """Each mask in each row that it overlaps at a step: the row, and from where to where in it.
+
+        width: of all rows, or of each
+        """
         rows = np.flatnonzero(self._has[domain])
         start = self._before[domain[rows]] + first_token[rows]
+        size = np.broadcast_to(width, domain.shape)[rows]
         low = np.searchsorted(self._end, start, side="right")
-        counts = np.searchsorted(self._first, start + width, side="left") - low
+        counts = np.searchsorted(self._first, start + size, side="left") - low
         of = np.repeat(np.arange(len(rows)), counts)
         mask = low[of] + np.arange(len(of)) - (np.cumsum(counts) - counts)[of]
         is_down = self._steps[mask] <= step
         of, mask = of[is_down], mask[is_down]
         begin = np.maximum(self._first[mask] - start[of], 0)
-        stop = np.minimum(self._end[mask] - start[of], width)
+        stop = np.minimum(self._end[mask] - start[of], size[of])
         return rows[of], begin, stop
 
     def parts(self, step: int, domain: str, first_token: int, tokens: int) -> Iterator[tuple[int, int, int | None]]:

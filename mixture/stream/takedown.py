@@ -26,7 +26,7 @@ def masks_of(store: Store, file: str | os.PathLike[str], first_step: int, lock: 
     lock knows nothing is not in its run.
 
     Raises AmendError, with the line: `mask-file-invalid`; `document-unknown`, where the store has none with that id;
-    `domain-unknown`; `range-outside`; `mask-begins-later`, where the lock takes some of it down from a later step on.
+    `unknown-domain`; `range-outside`; `mask-begins-later`, where the lock takes some of it down from a later step on.
     Raises StoreError where the store is not the lock's.
     """
     lines = read_mask_file(file)
@@ -68,7 +68,7 @@ def _ranges(
     if what.domain is not None and what.domain not in tokens:
         raise AmendError(
             f"the lock has no domain {what.domain!r}",
-            code="domain-unknown",
+            code="unknown-domain",
             place=line.place,
             hint=nearest(what.domain, tokens),
         )

@@ -89,8 +89,10 @@ def clients(down: Down, tmp_path_factory: pytest.TempPathFactory) -> Iterator[di
         )
         for folder in (down.folder, other)
     )
-    with client_of(before) as one, client_of(after) as two:
-        yield {"before": one, "after": two}
+    with client_of(before) as one:
+        one.get("/readyz").raise_for_status()  # two services of one process must not set up databases at once
+        with client_of(after) as two:
+            yield {"before": one, "after": two}
 
 
 def read_at(down: Down) -> int:
@@ -182,3 +184,21 @@ def test_before_its_step_the_document_is_read_as_it_was(down: Down, clients: dic
     assert before.column_names == [name for name in after.column_names if name != "masked"]
     assert before["input_ids"].equals(after["input_ids"])
     assert not any(one for row in after["masked"].to_pylist() for one in row)
+
+
+def test_a_step_s_documents_say_how_much_of_them_is_taken_down(down: Down, clients: dict[str, httpx2.Client]):
+    (row,) = (one for one in down.store.document(down.identity).to_pylist() if one["domain"] == down.domain)
+    client, step = clients["after"], read_at(down)
+    address = f"/v1/mixtures/{NAME}/steps/{step}/sequences"
+    items = client.get(address).raise_for_status().json()["items"]
+    shown = [(item["domain"], one) for item in items for one in item["documents"]]
+    found = {(domain, one["id"]): one["masked_tokens"] for domain, one in shown}
+    assert found.pop((down.domain, down.identity)) == row["tokens"] - 1
+    assert not any(found.values())
+    table = pa.ipc.open_stream(client.get(f"{address}.arrow").raise_for_status().content).read_all()
+    assert table["document_masked_tokens"].to_pylist() == [one["masked_tokens"] for _, one in shown]
+    assert f"{row['tokens'] - 1:,} taken down" in client.get(f"/mixtures/{NAME}/steps/{step}").text
+    plain = clients["before"].get(address).json()["items"]
+    assert not any("masked_tokens" in one for item in plain for one in item["documents"])
+    early = client.get(f"/v1/mixtures/{NAME}/steps/{FIRST_STEP - 1}/sequences").json()["items"]
+    assert not any(one["masked_tokens"] for item in early for one in item["documents"])

@@ -128,6 +128,16 @@ def test_a_range_is_shown_in_parts_that_say_since_when_text_is_down(make) -> Non
     assert list(masks.parts(9, "notes", 12, 20)) == [(0, 20, None)]
 
 
+def test_ranges_of_different_lengths_are_counted(make) -> None:
+    lock = with_masks(
+        make(), Mask(3, "web", 10, 5), Mask(5, "web", 15, 5), Mask(9, "web", 30, 5), Mask(0, "code", 0, 9)
+    )
+    first, tokens = np.array([0, 12, 40, 0, 14]), np.array([12, 30, 9, 40, 0])
+    for step, expected in ((2, [0] * 5), (3, [2, 3, 0, 5, 0]), (5, [2, 8, 0, 10, 0]), (9, [2, 13, 0, 15, 0])):
+        assert Masks(lock).count(step, "web", first, tokens).tolist() == expected
+    assert Masks(lock).count(9, "no domain of the lock", first, tokens).tolist() == [0] * 5
+
+
 def test_arrow_has_the_masks_of_a_lock_that_has_some_and_no_column_else(store: Store, make) -> None:
     plain = make()
     for lock in (plain, with_masks(plain, Mask(20, "web", 100, 9000))):
