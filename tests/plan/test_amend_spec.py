@@ -82,6 +82,60 @@ def test_what_does_not_change_at_the_step_stays_one_phase_and_one_segment(lock: 
     assert new.data == make_plan(moved).data
 
 
+def test_domains_go_on_exactly_where_they_were(write_spec: WriteSpec) -> None:
+    one = {"catalog": "domain,tokens\na,100000\nb,100000\n", "batch": "10 sequences", "budget": "20 steps"}
+    lock = make_lock(make_plan(write_spec("{phase: all, mix: 1 steps, weights: {a: 50%, b: 50%}}", **one)))
+    assert lock.schedule().counts(10).tolist() == [50, 50]
+    thirds = write_spec("{phase: all, mix: 1 steps, weights: {table: w.csv, column: share}}", **one)
+    (thirds.path.parent / "w.csv").write_text("domain,share\na,2\nb,1\n")
+    new = amended(lock, thirds, 10)
+    for d in (0, 1):
+        draws = [draw for domain, draw, _ in rows(new, 0, 20) if domain == d]
+        assert sorted(draws) == list(range(len(draws)))
+    assert new.schedule().counts(10).tolist() == [50, 50]
+    assert abs(new.schedule().counts(20)[0] - 50 - 67) <= 1
+
+
+def test_a_boundary_between_equal_phases_may_move_and_nothing_of_the_text_does(write_spec: WriteSpec) -> None:
+    def halves(share: str) -> Spec:
+        phases = [f"{{phase: {name}, {extent}weights: {{code: 30%, web: 70%}}}}" for name, extent in
+                  (("one", f"share: {share}, "), ("two", ""))]  # fmt: skip
+        return write_spec(*phases, catalog=CATALOG)
+
+    lock = make_lock(make_plan(halves("80%")))
+    new = amended(lock, halves("90%"), 40)
+    assert new.data == lock.data
+    assert [(one.name, one.first_step) for one in new.phases] == [("one", 0), ("two", 90)]
+
+
+def test_a_boundary_inside_a_step_is_rounded_and_said_and_one_that_vanishes_is_refused(
+    lock: Lock, write_spec: WriteSpec
+) -> None:
+    spec = write_spec(TWO[0].replace("until: step 60", "until: 66.66%"), TWO[1], catalog=CATALOG)
+    plan = make_plan(spec, amends=Amendment(lock, 30))
+    rounded = [finding.message for finding in plan.findings if finding.code == "boundary-rounded"]
+    assert rounded == ["phase 'main' ends at step 67, asked was 66.66"]
+    thin = "{phase: thin, until: 60.2%, weights: {web: 1}}"
+    vanished = make_plan(write_spec(TWO[0], thin, TWO[1], catalog=CATALOG), amends=Amendment(lock, 30))
+    assert [finding.facts["phase"] for finding in vanished.refusals] == ["thin"]
+
+
+def test_a_replayed_phase_adds_up_and_its_domains_go_on(lock: Lock, write_spec: WriteSpec) -> None:
+    spec = write_spec(
+        TWO[0],
+        "{phase: cooldown, weights: [{replay: main, share: 70%},"
+        " {where: \"domain in ('math', 'web')\", share: 30%, within: uniform}]}",
+        catalog=CATALOG,
+    )
+    new = amended(lock, spec, 70)
+    assert new.phases[-1].name == "cooldown@70"
+    shares = dict(zip(new.schedule().names, new.data.segments[-1].weights, strict=True))
+    assert shares == {"code": 21 * 10**13, "math": 15 * 10**13, "web": 64 * 10**13}
+    for d in range(3):
+        draws = sorted(draw for domain, draw, _ in rows(new, 0, 100) if domain == d)
+        assert draws == list(range(len(draws)))
+
+
 def test_a_batch_changed_at_a_step_begins_there(write_spec: WriteSpec) -> None:
     one = "{phase: all, weights: {web: 70%, code: 30%}}"
     lock = make_lock(make_plan(write_spec(one, catalog=CATALOG, budget="200 steps")))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from stream_helpers import DOMAINS, bytes_of, lock_over, make_store, rows_of
 
-from mixture.errors import StreamError
+from mixture.errors import AmendError, StoreError, StreamError
 from mixture.plan import Amendment, Lock, Mask, amend, make_lock, make_plan
 from mixture.spec import load_spec
 from mixture.store import Store
@@ -86,6 +86,24 @@ def test_a_checkpoint_goes_on_under_a_lock_that_was_amended_at_or_after_its_step
                 # Text that was taken down (from step 40 on) is no other order, but other content.
                 is_masked_in_one = low == 3 and state["step"] <= (50 if high == 5 else 70)
                 assert error.value.code == ("content-differs" if is_masked_in_one else "history-differs")
+
+
+def test_text_that_was_read_can_not_be_another_one_after_an_amendment(
+    locks: list[Lock], store: Store, tmp_path: Path
+) -> None:
+    changed = DOMAINS | {"web": DOMAINS["web"] | {"web-3": DOMAINS["web"]["web-3"].replace("web3", "3bew")}}
+    other = make_store(tmp_path / "other", changed)
+    assert [one.tokens for one in other.domains.values()] == [one.tokens for one in store.domains.values()]
+    with pytest.raises(AmendError, match="the text of domain 'web' was read before step 30") as error:
+        _by_spec(locks[0], other, tmp_path / "spec", 30)
+    assert error.value.code == "content-differs"
+    stream = open_stream(locks[0], store)
+    next(stream)
+    with pytest.raises(StoreError, match="web"):
+        open_stream(locks[1], other)
+    told = open_stream(locks[1], other, accept_content="web-3 was corrected")
+    told.load_state_dict(stream.state_dict())
+    assert told.state_dict()["accepted"][0]["reason"] == "web-3 was corrected"
 
 
 def test_a_refusal_says_between_which_steps_checkpoint_and_lock_part(locks: list[Lock], store: Store) -> None:
