@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from stream_helpers import DOMAINS, lock_over, make_store, with_masks
 
-from mixture.errors import AmendError, StoreError
+from mixture.errors import AmendError, StoreError, StreamError
+from mixture.plan import amend
 from mixture.plan.lock import Mask
 from mixture.plan.masks import in_order, mask_faults
 from mixture.store import Store
@@ -66,6 +67,23 @@ def test_no_token_of_a_document_that_was_taken_down_is_read_again(store: Store, 
             assert np.array_equal(row, expected)
             read += np.count_nonzero(expected)
     assert read
+
+
+def test_a_checkpoint_of_the_step_of_a_takedown_goes_on_under_it_and_a_later_one_says_why_not(
+    store: Store, make, tmp_path: Path
+) -> None:
+    plain = make()
+    everything = [{"domain": one.name, "first_token": 0, "tokens": one.tokens} for one in plain.data.domains]
+    lock = amend(plain, 20, masks=masks_of(store, written(tmp_path, *everything), 20, plain))
+    stream = open_stream(lock, store)
+    stream.load_state_dict(open_stream(plain, store, first_step=20).state_dict())
+    first = next(stream)
+    assert first.step == 20
+    assert first.masked is not None
+    assert first.masked.all()
+    with pytest.raises(StreamError, match="masks are not those") as caught:
+        open_stream(lock, store).load_state_dict(open_stream(plain, store, first_step=21).state_dict())
+    assert caught.value.code == "content-differs"
 
 
 def test_a_document_in_several_places_is_taken_down_in_all_or_in_the_domain_that_is_said(tmp_path: Path) -> None:
