@@ -45,8 +45,8 @@ CONDITION_SECONDS = 20.0
 """Of all conditions of a spec together."""
 
 
-def make_bundle(spec: str, tables: Mapping[str, str], *, lock: str | None = None) -> Bundle:
-    """Plan and lock a spec over its tables.
+def make_bundle(spec: str, tables: Mapping[str, str], *, lock: str | None = None) -> tuple[Bundle, Lock]:
+    """Plan and lock a spec over its tables: all that is kept of a mixture, and its lock.
 
     tables: by the name that the spec has for each: the text of a file, or base64 of a Parquet file; a name without an
             ending is a store's folder, and its value the store's table
@@ -74,25 +74,24 @@ def make_bundle(spec: str, tables: Mapping[str, str], *, lock: str | None = None
 
 
 def amended_bundle(base: Lock, bundle: Bundle, change: AmendmentAsked) -> tuple[Bundle, Lock]:
-    """The bundle and lock of a run that goes on in another way from a step on.
+    """All that is kept, and the lock, of a run that goes on in another way from a step on.
 
     base:   the lock that is amended, `bundle` its own
     change: what comes instead; where it has no spec, that of the bundle goes on
 
     Raises as `make_bundle` and `Amendment` do.
     """
-    made: list[Lock] = []
 
     def locked(read: Spec, catalog: Catalog) -> tuple[Plan, Lock]:
         amendment = Amendment(base, change.step, change.skip_steps, change.masks, reason=change.reason)
         plan = make_plan(read, catalog, amends=amendment)
-        made.append(make_lock(plan))
-        check_listed(made[0], catalog)
-        return plan, made[0]
+        fixed = make_lock(plan)
+        check_listed(fixed, catalog)
+        return plan, fixed
 
     if change.spec is None:
-        return _bundle(bundle.spec, bundle.tables, locked), made[0]
-    return _bundle(change.spec.encode(), table_bytes(change.tables), locked), made[0]
+        return _bundle(bundle.spec, bundle.tables, locked)
+    return _bundle(change.spec.encode(), table_bytes(change.tables), locked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,14 +106,16 @@ class AmendmentAsked:
     reason: str | None
 
 
-def _bundle(data: bytes, contents: Mapping[str, bytes], locked: Callable[[Spec, Catalog], tuple[Plan, Lock]]) -> Bundle:
+def _bundle(
+    data: bytes, contents: Mapping[str, bytes], locked: Callable[[Spec, Catalog], tuple[Plan, Lock]]
+) -> tuple[Bundle, Lock]:
     """All of a mixture, whose plan and lock `locked` makes."""
     with TemporaryDirectory(prefix="mixture-") as made, told_without(Path(made)):
         folder = Path(made)
         lay_out(folder, contents)
         read = _read_spec(data, folder, contents)
         plan, fixed = locked(read, _read_catalog(read))
-        return Bundle(
+        bundle = Bundle(
             digest=fixed.digest,
             mixture=fixed.mixture,
             steps=plan.steps,
@@ -126,6 +127,7 @@ def _bundle(data: bytes, contents: Mapping[str, bytes], locked: Callable[[Spec, 
             lock=lock_text(fixed).encode(),
             plan=json.dumps(plan_json(plan), ensure_ascii=False).encode(),
         )
+        return bundle, fixed
 
 
 def _again(given: Lock, spec: Spec, catalog: Catalog) -> Plan:

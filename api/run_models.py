@@ -28,6 +28,17 @@ READ: JsonDict = {
 }
 
 
+RunIds = Annotated[
+    list[VisibleText],
+    Field(
+        max_length=1000,
+        examples=[[]],
+        description="Ids of runs that may be left behind: they have read what the new lock no longer says, and stay "
+        "with their own. Without them such a change is refused, `run-consumed`.",
+    ),
+]
+
+
 class NewRun(RequestBody):
     """A run to register."""
 

@@ -33,7 +33,7 @@ from api.metrics import Metrics
 from api.problems import Problem, problem_of
 from api.published import load_kept
 from api.refs import OtherRefText, Ref, RefText, parse_ref
-from api.repository import Bundle, MixtureRecord, Repository, read_digest
+from api.repository import Bundle, MixtureRecord, Repository, read_digest, write_digest
 from api.settings import Settings
 from api.stores import Stores
 from api.what_if import Changes
@@ -132,6 +132,15 @@ class Services:
         found = self._by_digest(text) or self.mixture(text)
         self.keep(found)
         return found
+
+    def held(self, digest: str) -> LoadedMixture | None:
+        """The mixture with this lock digest (hex), under any name; None where there is none."""
+        try:
+            return self._by_digest(write_digest(digest))
+        except MixtureError as error:
+            if error.code != "unknown-mixture":
+                raise
+            return None
 
     def _by_digest(self, text: str) -> LoadedMixture | None:
         digest = read_digest(text)

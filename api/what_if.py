@@ -80,8 +80,10 @@ def what_if(mixture: LoadedMixture, bundle: Bundle, changes: Changes) -> WhatIf:
     themselves and share the rest. bundle: that of the mixture.
 
     Raises Problem 422: `unknown-phase`, `unknown-domain`, `unknown-group`, `unknown-column`, `shares-overlap`,
-    `weights-sum`, `share-below-zero`, `group-empty`, `too-many-weights`; what `parse_spec` and `make_plan` do.
+    `weights-sum`, `share-below-zero`, `group-empty`, `too-many-weights`; 409 `what-if-amended`; what `parse_spec` and
+    `make_plan` do.
     """
+    check_whole(mixture)
     _check_size(mixture)
     spec = parse_spec(mixture.spec_text.encode(), path=Path(SPEC_FILE))
     names = [phase.phase for phase in spec.phases]
@@ -115,6 +117,15 @@ def what_if(mixture: LoadedMixture, bundle: Bundle, changes: Changes) -> WhatIf:
         lay_out(folder, bundle.tables)
         changed = _in_folder(parse_spec(text.encode(), path=folder / SPEC_FILE), folder)
         return WhatIf(make_plan(changed, mixture.catalog), text, tuple(said))
+
+
+def check_whole(mixture: LoadedMixture) -> None:
+    """Raise Problem 409, `what-if-amended`, of an amended mixture: its spec alone, planned anew, is another run."""
+    if mixture.lock.amends is not None:
+        step = mixture.lock.amends.step
+        detail = f"this mixture goes on from another one at step {step:,}: its spec alone is not its run"
+        hint = f"POST /v1/mixtures/{mixture.name}/amendments with dry_run, or `mixture amend`, says what a change does"
+        raise Problem(409, detail, code="what-if-amended", hint=hint, facts={"step": step})
 
 
 def _check_size(mixture: LoadedMixture) -> None:

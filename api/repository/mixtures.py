@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection
 from datetime import UTC, datetime
 
-from sqlalchemy import select, update
+from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
 from api.repository.database import Database, insert_missing
@@ -15,6 +16,10 @@ from api.repository.names import decide, hidden, last_move, lead, point
 from api.repository.objects import Objects
 from api.repository.records import Bundle, MixtureRecord, Move, Published, Source
 from api.repository.refs import check_name, read_ref, write_digest
+from mixture.names import DIGEST_MARK
+
+AT_ONCE = 500
+"""Digests that one statement asks for."""
 
 
 class Mixtures:
@@ -117,6 +122,17 @@ class Mixtures:
             raise RepositoryError(f"there is no mixture {asked!r}", code="unknown-mixture", ref=asked)
         return self.objects.get(row.lock)
 
+    def refs(self, digests: Collection[str]) -> dict[str, str]:
+        """`NAME@sha256:HEX` of those digests (hex) that a name has led to, with the first name in order."""
+        found: dict[str, str] = {}
+        asked = sorted(set(digests))
+        with self.database.reading() as session:
+            for i in range(0, len(asked), AT_ONCE):
+                of = MoveRow.to_digest.in_(asked[i : i + AT_ONCE])
+                named = select(MoveRow.to_digest, func.min(MoveRow.name)).where(of).group_by(MoveRow.to_digest)
+                found |= {digest: f"{name}{DIGEST_MARK}{digest}" for digest, name in session.execute(named)}
+        return found
+
     def names(self, *, after: str | None = None, limit: int) -> list[MixtureRecord]:
         """The published mixtures that names point to now, in order of name, from behind `after`."""
         asked = select(NameRow.name, MixtureRow).join(MixtureRow, MixtureRow.digest == NameRow.digest)
@@ -139,6 +155,12 @@ class Mixtures:
                 raise RepositoryError(f"there is no mixture {name!r}", code="unknown-mixture", ref=name)
             rows = session.scalars(asked.order_by(MoveRow.revision).limit(limit)).all()
             return [_move(row) for row in rows]
+
+    def last_moves(self, name: str, *, limit: int) -> list[Move]:
+        """What a name has led to, the newest first; nothing of a name that is not there."""
+        asked = select(MoveRow).where(MoveRow.name == name).order_by(MoveRow.revision.desc()).limit(limit)
+        with self.database.reading() as session:
+            return [_move(row) for row in session.scalars(asked)]
 
     def _kept(self, bundle: Bundle, by: str) -> tuple[dict[str, object], list[dict[str, object]]]:
         """Write the bundle's bytes, so that they are on the disk before a row names them; gives the rows.

@@ -13,9 +13,11 @@ from api import problems
 from api.bodies import RequestBody
 from api.bundles import make_bundle
 from api.caching import digest_in_tag, mixture_tag, unquoted_tags
+from api.consumed import check_consumed, check_free, check_lineage
 from api.problems import Problem
 from api.refs import DIGEST, DIGEST_PATTERN, NAME_PATTERN
 from api.repository import Change, read_digest, write_digest
+from api.run_models import RunIds
 from api.security import Publisher, TokenFirst
 from api.services import AppServices
 from mixture.names import DIGEST_MARK
@@ -48,8 +50,10 @@ class NewMixture(RequestBody):
         None,
         max_length=_LONGEST_TEXT,
         examples=[None],
-        description="The text of the lock file. Where spec and tables do not give this lock, nothing is published.",
+        description="The text of the lock file. Where spec and tables do not give this lock, nothing is published. "
+        "A lock that amends another brings along what comes before its step.",
     )
+    leaves_runs: RunIds = Field(default_factory=list)
 
 
 class KeptText(StrEnum):
@@ -101,15 +105,16 @@ def publish(
     """Publish a mixture: it is planned and locked here, and kept whole under its lock's digest.
 
     Sending the same again changes nothing. A name that points to another mixture is moved only by who names, in
-    If-Match, the digest that it replaces.
+    If-Match, the digest that it replaces. A lock that rewrites what an unfinished run of the name has read is refused,
+    `run-consumed`, unless the run is named as one that is left behind.
     """
     expected = _digest_expected(if_match)
     if if_none_match not in (None, "*"):
         raise Problem(422, "If-None-Match: only * is right here", code="precondition-invalid")
-    if name in services.builtin.all():
-        detail = f"the name {name!r} is that of a mixture that comes with the service"
-        raise Problem(409, detail, code="name-built-in", hint="choose another name")
-    bundle = make_bundle(new.spec, new.tables, lock=new.lock)
+    check_free(services, name)
+    bundle, lock = make_bundle(new.spec, new.tables, lock=new.lock)
+    check_lineage(services, lock)
+    check_consumed(services, name, lock, leaves=new.leaves_runs)
     done = services.repository.publish(name, bundle, expected=expected, if_new=if_none_match == "*", by=caller.name)
     services.metrics.publishes.labels(done.change.value).inc()
     response.status_code = 201 if done.change is Change.CREATED else 200

@@ -123,7 +123,7 @@ class WhatIfAsked(RequestBody):
     by: str | None = Field(None, max_length=1000, examples=["kind"], description="The column that groups are of.")
 
 
-@router.post("/{ref}/what-if", responses=problems.documented(404, 413, 503))
+@router.post("/{ref}/what-if", responses=problems.documented(404, 409, 413, 503))
 async def plan_anew(
     asked: AskedMixture, changed: WhatIfAsked, services: AppServices, response: Response
 ) -> WhatIfAnswer:

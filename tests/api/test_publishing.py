@@ -353,7 +353,7 @@ def test_names_that_an_address_could_not_carry_are_refused(app, put, name):
 
 
 def test_what_was_published_by_a_version_that_knows_more_is_no_fault_of_who_asks(app):
-    known = make_bundle(SPEC, SMALL["tables"])
+    known, _ = make_bundle(SPEC, SMALL["tables"])
     later = replace(known, spec=known.spec + b"curriculum: steep\n", digest="ab" * 32)
     app.state.services.repository.publish("later", later, expected=None, if_new=False, by="ann")
     for address in ("mixtures/later", "mixtures/later/composition", "catalogs/later"):

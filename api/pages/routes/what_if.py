@@ -19,6 +19,7 @@ from api.routes.mixtures import SPEC_MEDIA_TYPE
 from api.routes.what_if import WhatIfAsked, changes_of, planned_anew
 from api.security import Reads
 from api.services import AppServices, AskedMixture, Services
+from api.what_if import check_whole
 from api.what_if_answer import WhatIfAnswer
 from api.what_if_heading import changed_name
 from mixture.errors import MixtureError
@@ -32,6 +33,7 @@ SHOWN_STATUS = 422
 async def what_if(asked: AskedMixture, services: AppServices, request: Request) -> Response:
     """The form, and under it what its changes would come to."""
     mixture, query = asked.mixture, dict(request.query_params)
+    check_whole(mixture)
     overview = await run_in_threadpool(overview_of, mixture)
     of = f"{mixture.digest} {mixture.spec_text} {overview}"
     known = page_known(request, of=of, lifetime=Lifetime.SHORT)
@@ -69,6 +71,7 @@ async def what_if(asked: AskedMixture, services: AppServices, request: Request) 
 async def changed_spec(asked: AskedMixture, services: AppServices, request: Request) -> Response:
     """The changed spec, to be saved."""
     mixture = asked.mixture
+    check_whole(mixture)
     overview = await run_in_threadpool(overview_of, mixture)
     by = asked_column(mixture.catalog, mixture.domain_column, request.query_params.get("by"), overview)
     answer = await _answer(services, asked, request, by)

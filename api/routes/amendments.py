@@ -1,0 +1,137 @@
+"""POST /v1/mixtures/{name}/amendments: a run is another from a step on. GET …/lineage: what came of it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Request, Response
+
+from api import problems
+from api.amendment_models import AmendmentMade, Lineage, NewAmendment
+from api.bundles import AmendmentAsked, amended_bundle
+from api.caching import Lifetime
+from api.consumed import check_consumed, check_free
+from api.formats import NOT_MODIFIED, JsonOnly, json_answer
+from api.lineages import lineage_known
+from api.problems import Problem
+from api.refs import NAME_PATTERN, parse_ref
+from api.repository import Change
+from api.security import Publisher, Reads, TokenFirst
+from api.services import AppServices, AskedMixture
+from mixture.names import DIGEST_MARK
+from mixture.plan import Mask, amended_json, amendment_json, parting_step, resumable_json
+from mixture.plan.explain_words import amendment_words
+
+router = APIRouter(prefix="/v1/mixtures", tags=["mixtures"], route_class=TokenFirst)
+MOST_VERSIONS = 1000
+
+
+@router.post(
+    "/{name}/amendments",
+    status_code=200,
+    responses={
+        201: {"model": AmendmentMade, "description": "The name is new"},
+        **problems.documented(401, 403, 404, 409, 413, 428, 503),
+    },
+)
+def amend(
+    name: Annotated[str, Path(pattern=f"^{NAME_PATTERN}$", examples=["small"], description="The mixture's name.")],
+    new: NewAmendment,
+    caller: Publisher,
+    services: AppServices,
+    response: Response,
+) -> AmendmentMade:
+    """Amend a mixture from a step on, and let the name point to what comes of it; or, with `dry_run`, only say it.
+
+    The lock that is amended is the service's own. Sending the same again changes nothing. Refused where a run of the
+    name has read past the step from which the new lock reads something else, `run-consumed`.
+    """
+    base = parse_ref(new.base)
+    if base is None or base.digest is None:
+        hint = f"GET /v1/mixtures/{name} says it: `ref`"
+        raise Problem(422, "the base does not say one lock: name@sha256:… is right", code="base-invalid", hint=hint)
+    if not new.dry_run:
+        check_free(services, name)
+    mixture = services.mixture(base)
+    lock = mixture.lock
+    asked = AmendmentAsked(
+        step=new.at_step,
+        spec=new.spec,
+        tables=new.tables,
+        skip_steps=new.skip_steps,
+        masks=tuple(
+            Mask(new.at_step if one.first_step is None else one.first_step, one.domain, one.first_token, one.tokens)
+            for one in new.masks
+        ),
+        reason=new.reason,
+    )
+    bundle, made = amended_bundle(lock, services.bundle(mixture), asked)
+    check_consumed(services, name, made, leaves=new.leaves_runs)
+    if not new.dry_run:
+        is_next = base.name == name
+        expected = mixture.digest if is_next else None
+        services.keep(mixture)
+        done = services.repository.publish(name, bundle, expected=expected, if_new=not is_next, by=caller.name)
+        services.metrics.publishes.labels(done.change.value).inc()
+        response.status_code = 201 if done.change is Change.CREATED else 200
+    response.headers["Cache-Control"] = "no-store"
+    return AmendmentMade.model_validate(
+        {
+            **amended_json(lock, made, new.at_step),
+            "name": name,
+            "digest": made.digest,
+            "ref": f"{name}{DIGEST_MARK}{made.digest}",
+            "published": not new.dry_run,
+            "parts_at": parting_step(lock, made),
+        }
+    )
+
+
+@router.get(
+    "/{ref}/lineage",
+    dependencies=[Reads, JsonOnly],
+    response_model=Lineage,
+    responses=NOT_MODIFIED | problems.documented(404),
+)
+def lineage(asked: AskedMixture, services: AppServices, request: Request) -> Response:
+    """Where a lock came from: each amendment, what it changed, and whose checkpoints go on under it."""
+    mixture = asked.mixture
+    services.keep(mixture)
+    moves = services.repository.last_moves(mixture.name, limit=MOST_VERSIONS)
+    known = lineage_known(services, mixture)
+    found = known.explanation
+    line = {mixture.digest, *(one.amended for one in found.amendments)}
+
+    def url(ref: str | None) -> str | None:
+        return None if ref is None else f"{router.prefix}/{ref}"
+
+    def make() -> object:
+        return {
+            "name": mixture.name,
+            "digest": mixture.digest,
+            "steps": found.steps,
+            "masked_tokens": found.masked_tokens,
+            "amendments": [
+                {
+                    **amendment_json(one),
+                    "words": list(amendment_words(one, repr)),
+                    "url": url(known.refs.get(one.amended)),
+                }
+                for one in found.amendments
+            ],
+            "resumable": [resumable_json(one) for one in found.resumable],
+            "versions": [
+                {
+                    "revision": one.revision,
+                    "digest": one.to_digest,
+                    "at": one.at.isoformat().replace("+00:00", "Z"),
+                    "by": one.by,
+                    "in_lineage": one.to_digest in line,
+                    "url": url(f"{mixture.name}{DIGEST_MARK}{one.to_digest}"),
+                }
+                for one in moves
+            ],
+        }
+
+    of = f"{mixture.digest} {sorted(known.refs.items())} {moves}"
+    return json_answer(request, of=of, lifetime=Lifetime.SHORT, make=make)
