@@ -15,14 +15,17 @@ import resource
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from mixture.plan import Lock, make_lock, make_plan, read_lock
 from mixture.spec import load_spec
 from mixture.store import Store, ingest, open_store, write_holes
 from mixture.stream import read_so_far, trace_documents, trace_step, trace_token
+
+T = TypeVar("T")
 
 ROOT = Path(__file__).resolve().parents[1]
 MARIN = ROOT / "mixtures" / "marin-535b-a23b" / "mixture.lock.json"
@@ -42,11 +45,12 @@ phases:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """Milliseconds of one question: median and worst, and how many answers one had, in the mean."""
+    """Milliseconds of one question, the median and the worst, those of the processor, and its answers in the mean."""
 
     question: str
     median_ms: float
     worst_ms: float
+    processor_ms: float
     answers: float
 
 
@@ -78,15 +82,16 @@ def make_run(folder: Path) -> Lock:
     return make_lock(make_plan(load_spec(spec)))
 
 
-def measure(question: str, asks: list[Callable[[], int]]) -> Taken:
-    """Every question once after one that warms up; each says how many answers it had."""
-    asks[0]()
-    times, answers = [], 0
-    for ask in asks:
-        start = time.perf_counter()
-        answers += ask()
+def measure(question: str, ask: Callable[[T], int], about: Sequence[T]) -> Taken:
+    """Ask about each once, after one that warms up; an answer is how many there were."""
+    ask(about[0])
+    times, processor, answers = [], [], 0
+    for one in about:
+        start, busy = time.perf_counter(), time.process_time()
+        answers += ask(one)
         times.append((time.perf_counter() - start) * 1e3)
-    return Taken(question, statistics.median(times), max(times), answers / len(asks))
+        processor.append((time.process_time() - busy) * 1e3)
+    return Taken(question, statistics.median(times), max(times), statistics.median(processor), answers / len(about))
 
 
 def back(lock: Lock, store: Store, identity: str) -> int:
@@ -104,15 +109,11 @@ def measure_store(folder: Path, documents: int) -> list[Taken]:
     schedule = lock.schedule()
     steps = [rng.randrange(schedule.steps) for _ in range(10)]
     return [
-        measure(f"one document of {documents:,} back", [lambda i=i: back(lock, store, i) for i in some]),
-        measure(f"{len(some)} documents back at once", [lambda: len(trace_documents(lock, store, some))] * 3),
+        measure(f"one document of {documents:,} back", lambda i: back(lock, store, i), some),
+        measure(f"{len(some)} documents back at once", lambda ids: len(trace_documents(lock, store, ids)), [some] * 3),
+        measure("a step of 512 sequences", lambda step: sum(1 for _ in trace_step(lock, store, step)), steps),
         measure(
-            "a step of 512 sequences, documents",
-            [lambda s=s: sum(1 for _ in trace_step(lock, store, s)) for s in steps],
-        ),
-        measure(
-            "read so far, by licence",
-            [lambda s=s: len(read_so_far(lock, store, s, by="licence").values) for s in steps],
+            "read so far, by licence", lambda step: len(read_so_far(lock, store, step, by="licence").values), steps
         ),
     ]
 
@@ -125,10 +126,13 @@ def measure_marin(folder: Path) -> list[Taken]:
     store = open_store(folder)
     schedule, rng = lock.schedule(), random.Random(2)
     tokens = [(d.name, rng.randrange(d.tokens)) for d in rng.choices(schedule.data.domains, k=ASKED)]
-    end = schedule.steps
     return [
-        measure("marin: one token back", [lambda t=t: sum(1 for _ in trace_token(lock, *t).reads()) for t in tokens]),
-        measure("marin: read before the middle, by domain", [lambda: len(read_so_far(lock, store, end // 2).values)]),
+        measure("marin: one token back", lambda token: sum(1 for _ in trace_token(lock, *token).reads()), tokens),
+        measure(
+            "marin: read so far, by domain",
+            lambda step: len(read_so_far(lock, store, step).values),
+            [schedule.steps // 2],
+        ),
     ]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
@@ -19,6 +20,8 @@ from mixture.schedule.windows import Windows
 MOST_LOOKED_UP = 1 << 12
 """Sequences whose draws are looked up one by one and sorted; of more, the epoch's draws are gone through in order."""
 DRAWS_AT_ONCE = 1 << 16
+PLACED_AT_ONCE = 1 << 6
+"""Draws of an epoch whose steps and slots are worked out together: few, since whoever asks may want the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +76,7 @@ class TokenRange:
         """The draws that yield one of the tokens, in order of step and slot."""
         step, here = -1, list[Read]()  # draws go on from step to step, but not from slot to slot
         for epoch, low, high in draws.epochs():
-            for k, sequence in self._hits(draws, epoch, low, high):
-                j, slot = draws.stretch.where(draws.domain, k)
+            for k, sequence, j, slot in _placed(draws, self._hits(draws, epoch, low, high)):
                 if j != step:
                     yield from sorted(here, key=lambda read: read.slot)
                     step, here = j, []
@@ -104,6 +106,15 @@ class TokenRange:
             self._found = sorted((k, sequence) for k, sequence in looked_up if k is not None)
             self._known = draws.order, epoch
         yield from ((k, sequence) for k, sequence in self._found if low <= k < high)
+
+
+def _placed(draws: Draws, hits: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int, int, int]]:
+    """(draw, sequence, step of the stretch, slot) of draws with their sequences."""
+    while some := list(islice(hits, PLACED_AT_ONCE)):
+        k = np.array([k for k, _ in some])
+        steps, slots = draws.stretch.where_each(np.full(k.size, draws.domain), k)
+        for (draw, sequence), j, slot in zip(some, steps.tolist(), slots.tolist(), strict=True):
+            yield draw, sequence, j, slot
 
 
 def _gone_through(draws: Draws, sequences: range, low: int, high: int) -> Iterator[tuple[int, int]]:

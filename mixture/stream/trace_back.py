@@ -50,7 +50,8 @@ class Trace:
     document: StoredDocument | None
     _schedule: Schedule | None
     """None: the run draws nothing from the domain."""
-    _masks: Masks
+    _masks: Masks | None
+    """None: nothing is taken down."""
 
     @property
     def times(self) -> int:
@@ -62,7 +63,7 @@ class Trace:
     @property
     def is_masked(self) -> bool:
         """Whether any of it is taken down at some step of the run."""
-        if self._schedule is None:
+        if self._schedule is None or self._masks is None:
             return False
         parts = self._masks.parts(self._schedule.steps, self.domain, self.first_token, self.tokens)
         return any(since is not None for _, _, since in parts)
@@ -78,7 +79,6 @@ class Trace:
     def _traced(self, schedule: Schedule, read: Read) -> TracedRead:
         from_token = max(0, read.first_token - self.first_token)
         to_token = min(self.tokens, read.first_token + read.tokens - self.first_token)
-        parts = self._masks.parts(read.step, self.domain, self.first_token + from_token, to_token - from_token)
         return TracedRead(
             position=schedule.positions_before(read.step) + read.slot,
             step=read.step,
@@ -90,8 +90,14 @@ class Trace:
             tokens=read.tokens,
             from_token=from_token,
             to_token=to_token,
-            masked_tokens=sum(end - begin for begin, end, since in parts if since is not None),
+            masked_tokens=self._masked(read.step, from_token, to_token),
         )
+
+    def _masked(self, step: int, from_token: int, to_token: int) -> int:
+        if self._masks is None:
+            return 0
+        parts = self._masks.parts(step, self.domain, self.first_token + from_token, to_token - from_token)
+        return sum(end - begin for begin, end, since in parts if since is not None)
 
 
 def trace_documents(lock: Lock, store: Store, ids: Iterable[str], *, from_step: int = 0) -> list[Trace]:
@@ -103,7 +109,7 @@ def trace_documents(lock: Lock, store: Store, ids: Iterable[str], *, from_step: 
     read; ScheduleError `step-out-of-range`.
     """
     require_agreement(store, lock)
-    schedule, masks = lock.schedule(), Masks(lock)
+    schedule, masks = lock.schedule(), _masks(lock)
     schedule.positions_before(from_step)
     wanted = list(dict.fromkeys(ids))
     found = stored_documents(store.documents_named(wanted).to_pylist())
@@ -136,12 +142,16 @@ def trace_range(lock: Lock, domain: str, first_token: int, tokens: int, *, from_
     """
     schedule = lock.schedule()
     schedule.reads(domain, first_token, tokens, first_step=from_step)
-    return Trace(domain, first_token, tokens, from_step, None, schedule, Masks(lock))
+    return Trace(domain, first_token, tokens, from_step, None, schedule, _masks(lock))
 
 
 def trace_token(lock: Lock, domain: str, token: int, *, from_step: int = 0) -> Trace:
     """Where a token of a domain, an offset from 0, is read from a step on. Errors: those of `trace_range`."""
     return trace_range(lock, domain, token, 1, from_step=from_step)
+
+
+def _masks(lock: Lock) -> Masks | None:
+    return Masks(lock) if lock.masks else None
 
 
 def _refuse_unknown(store: Store, unknown: list[str]) -> None:
