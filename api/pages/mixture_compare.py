@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 import pyarrow as pa
@@ -15,10 +16,14 @@ from api.pages.catalog_facts import pinned
 from api.pages.mixture import rows_shown
 from api.pages.mixture_columns import first_column, group_columns, known_column
 from api.pages.mixture_rows import titles_of
-from api.pages.mixture_stretch import Stretch, known_phase, phases_of
+from api.queries import wrong_query
 from mixture.catalog import Overview
-from mixture.catalog.cells import cell_text
-from mixture.plan import half_l1, hellinger
+from mixture.errors import nearest
+from mixture.plan import Figures, Move, Stretch, side_of
+from mixture.plan import Side as Compared
+from mixture.plan.diff import distance, groups_of, moves, resized
+from mixture.plan.diff_parting import agreement_of
+from mixture.plan.diff_words import agreement_words
 
 MOST_PAIRS = 60_000
 """Pairs of stretches times domains whose distances are all worked out; of more, that of the pair that is shown."""
@@ -76,6 +81,14 @@ class CompareRow(_Frozen):
     epochs: Pair
 
 
+class Sizes(_Frozen):
+    """The tokens that a domain has in both, where they differ."""
+
+    name: str
+    one: int
+    other: int
+
+
 class MapRow(_Frozen):
     """A row of the map of differences: by column, the change of weight and its colour; None: neither has it."""
 
@@ -87,20 +100,25 @@ class MapRow(_Frozen):
 class CompareView(_Frozen):
     """Two mixtures. Differences are this one's figure less the other's; rows with the largest come first.
 
+    agreed_steps, agreement: the first step that they do not read alike, and what differs there, in words
     domains:   all of both, by name; shown: how many of them the page lists
-    only_here, only_there: domains that one of them alone has
-    groups:    by the column `by`, where both have it; map_columns: of the map, where both have the same
+    only_here, only_there: domains that one of them alone has; resized: those that have other tokens in both
+    groups:    by the column `by`, one of `columns`, which both have; map_columns: of the map, where both have the same
     """
 
     one: Side
     other: Side
+    agreed_steps: int
+    agreement: str
     distance: Distance
     distances: tuple[Distance, ...]
     domains: tuple[CompareRow, ...]
     shown: int
     only_here: tuple[str, ...]
     only_there: tuple[str, ...]
+    resized: tuple[Sizes, ...]
     by: str | None
+    columns: tuple[str, ...]
     groups: tuple[CompareRow, ...]
     map_axes: tuple[str, str] | None = None
     map_columns: tuple[str, ...] = ()
@@ -134,96 +152,102 @@ def compare_view(
 
     Raises Problem 422: `unknown-phase`, `unknown-column`.
     """
-    stretches = {name: Stretch(mixture, name) for name in (None, *phases_of(mixture))}
-    others = {name: Stretch(other, name) for name in (None, *phases_of(other))}
-    phase = known_phase(mixture, phase, parameter="phase")
-    other_phase = known_phase(other, other_phase, parameter="with_phase")
-    one, two = stretches[phase], others[other_phase]
-    names = sorted(one.sizes.keys() | two.sizes.keys())
-    rows = sorted((_row(name, [name], one, two) for name in names), key=_moved)
-    column = _column(mixture, other, by, overview)
-    pairs = [(a, b) for a in stretches for b in others]
-    if len(pairs) * len(names) > MOST_PAIRS:
+    here, there = (side_of(held.lock, name=held.name, catalog=held.catalog) for held in (mixture, other))
+    phase = _known_phase(here, phase, parameter="phase")
+    other_phase = _known_phase(there, other_phase, parameter="with_phase")
+    one, two = here.stretch(phase), there.stretch(other_phase)
+    columns = tuple(name for name in _labels(mixture) if name in _labels(other))
+    column = _column(mixture, columns, by, overview)
+    rows = _rows(here, there, one, two, None)
+    pairs = [(a, b) for a in (None, *here.stretches) for b in (None, *there.stretches)]
+    if len(pairs) * len(rows) > MOST_PAIRS:
         pairs = [(phase, other_phase)]
-    distances = {(a, b): _distance(a, b, stretches[a], others[b]) for a, b in pairs}
+    distances = {(a, b): _distance(here.stretch(a), there.stretch(b)) for a, b in pairs}
+    agreement = agreement_of(there.data, here.data)
     made = CompareView(
-        one=_side(mixture, asked, phase),
-        other=_side(other, other_asked, other_phase),
+        one=_side(mixture, here, asked, one),
+        other=_side(other, there, other_asked, two),
+        agreed_steps=agreement.steps,
+        agreement=agreement_words(agreement, a="the other one", b="this one"),
         distance=distances[phase, other_phase],
         distances=tuple(distances.values()),
-        domains=tuple(rows),
+        domains=rows,
         shown=rows_shown(len(rows), whole=whole),
-        only_here=tuple(name for name in names if name not in two.sizes),
-        only_there=tuple(name for name in names if name not in one.sizes),
+        only_here=tuple(sorted(here.sizes.keys() - there.sizes.keys())),
+        only_there=tuple(sorted(there.sizes.keys() - here.sizes.keys())),
+        resized=tuple(Sizes(name=held.name, one=held.b, other=held.a) for held in resized(there, here)),
         by=column,
-        groups=() if column is None else _groups(mixture, other, column, one, two, titles_of(overview, column)),
+        columns=columns,
+        groups=() if column is None else _rows(here, there, one, two, column, titles_of(overview, column)),
     )
     return made.model_copy(update=_map(mixture, other, one, two, overview, other_overview))
 
 
-def _side(mixture: LoadedMixture, asked: str | None, phase: str | None) -> Side:
+def _side(mixture: LoadedMixture, side: Compared, asked: str | None, stretch: Stretch) -> Side:
     return Side(
         name=mixture.name,
         asked=asked or mixture.name,
         ref=pinned(mixture),
         digest=mixture.digest,
-        phase=phase,
-        phases=phases_of(mixture),
-        tokens=sum(Stretch(mixture, phase).tokens.values()),
+        phase=stretch.phase,
+        phases=tuple(side.stretches),
+        tokens=sum(stretch.tokens.values()),
     )
 
 
-def _distance(phase: str | None, other_phase: str | None, one: Stretch, two: Stretch) -> Distance:
+def _distance(one: Stretch, two: Stretch) -> Distance:
+    found = distance(one, two)
     return Distance(
-        phase=phase,
-        other_phase=other_phase,
-        half_l1=float(half_l1(one.weights, two.weights)),
-        hellinger=float(hellinger(one.weights, two.weights)),
+        phase=one.phase,
+        other_phase=two.phase,
+        half_l1=float(found.half_l1),
+        hellinger=float(found.hellinger),
     )
 
 
-def _row(name: str | None, members: Sequence[str], one: Stretch, two: Stretch, title: str = "") -> CompareRow:
-    return CompareRow(
-        name=name,
-        title=title,
-        weight=Pair(one=one.weight(members), other=two.weight(members)),
-        tokens=Pair(one=one.drawn(members), other=two.drawn(members)),
-        epochs=Pair(one=one.epochs(members), other=two.epochs(members)),
+def _rows(
+    here: Compared, there: Compared, one: Stretch, two: Stretch, by: str | None, titles: Mapping[str, str] | None = None
+) -> tuple[CompareRow, ...]:
+    """What moved, by domain or by a column: a domain of both is grouped as this mixture's catalog has it."""
+    groups, _ = groups_of(there, here, by=by)
+    return tuple(
+        CompareRow(
+            name=move.name,
+            title=(titles or {}).get(move.name or "", ""),
+            weight=_pair(move, lambda figures: figures.weight),
+            tokens=_pair(move, lambda figures: figures.tokens),
+            epochs=_pair(move, lambda figures: figures.epochs),
+        )
+        for move in moves(two, one, groups)
     )
 
 
-def _moved(row: CompareRow) -> tuple[float, str]:
-    return -abs(row.weight.change), row.name or ""
+def _pair(move: Move, figure: Callable[[Figures], int | Fraction | None]) -> Pair:
+    """A figure of both sides; fractions as floats, for a page."""
+    found = [None if side is None else figure(side) for side in (move.b, move.a)]
+    one, other = (float(value) if isinstance(value, Fraction) else value for value in found)
+    return Pair(one=one, other=other)
 
 
-def _column(one: LoadedMixture, other: LoadedMixture, by: str | None, overview: Overview | None) -> str | None:
+def _known_phase(side: Compared, phase: str | None, *, parameter: str) -> str | None:
+    """The phase that is asked for, None: the whole run. Raises Problem 422 `unknown-phase`, of this parameter."""
+    names = side.stretches
+    if phase and phase not in names:
+        hint = nearest(phase, names) or f"its phases: {', '.join(names)}"
+        raise wrong_query(parameter, f"{side.name} has no phase {phase!r}", "unknown-phase", hint=hint)
+    return phase or None
+
+
+def _column(mixture: LoadedMixture, shared: Sequence[str], by: str | None, overview: Overview | None) -> str | None:
     """The column to group by: one that both have, and that does not name single domains."""
-    shared = [name for name in _labels(one) if name in _labels(other)]
     if by:
         return known_column(by, shared)
-    wanted = first_column(one.catalog, one.domain_column, overview)
+    wanted = first_column(mixture.catalog, mixture.domain_column, overview)
     return wanted if wanted in shared else next(iter(shared), None)
 
 
 def _labels(mixture: LoadedMixture) -> tuple[str, ...]:
     return group_columns(mixture.catalog, mixture.domain_column)[:-1]
-
-
-def _values(mixture: LoadedMixture, column: str) -> dict[str, str | None]:
-    cells = mixture.catalog.table[column].to_pylist()
-    return {name: cell_text(cell) for name, cell in zip(mixture.catalog.names, cells, strict=True)}
-
-
-def _groups(
-    mixture: LoadedMixture, other: LoadedMixture, by: str, one: Stretch, two: Stretch, titles: Mapping[str, str]
-) -> tuple[CompareRow, ...]:
-    """The groups of both; a domain that both have belongs where this mixture's catalog puts it."""
-    held: dict[str | None, list[str]] = defaultdict(list)
-    for name, value in (_values(other, by) | _values(mixture, by)).items():
-        if name in one.sizes or name in two.sizes:
-            held[value].append(name)
-    rows = [_row(key, members, one, two, titles.get(key or "", "")) for key, members in held.items()]
-    return tuple(sorted(rows, key=_moved))
 
 
 def _map(
@@ -247,7 +271,7 @@ def _map(
     changes: dict[tuple[str, str], float] = defaultdict(float)
     for sign, own, stretch, catalog in ((1, maps[0], one, mixture.catalog), (-1, maps[1], two, other.catalog)):
         for place, sums in own.cells.items():
-            changes[place] += sign * (stretch.weight([catalog.names[d] for d in sums.domains]) or 0.0)
+            changes[place] += sign * float(stretch.weight(catalog.names[d] for d in sums.domains) or 0)
     most = max(map(abs, changes.values()), default=0.0)
 
     titles = titles_of(overview, axes.rows)

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import pytest
 from api_helpers import MIXTURES
+from mixture_folder import write_mixture
 from playwright.sync_api import expect
 
 from api.builtin import BuiltinMixtures
@@ -11,8 +12,9 @@ from api.overviews import overview_of
 from api.pages.links import FileLinks
 from api.pages.mixture_compare import compare_view
 from api.pages.render import render
+from api.problems import Problem
 from api.stores import Stores
-from mixture.plan import half_l1
+from mixture.plan import diff, half_l1, side_of
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +76,64 @@ def test_domains_that_one_of_them_alone_has_are_named_and_have_no_figure_in_the_
     assert view.table()["other_tokens"].null_count == 10
 
 
+def test_it_says_from_which_step_they_part_and_in_what(mixtures):
+    view = seen(mixtures["marin-535b-a23b"], mixtures["marin-announced-80-20"])
+    assert (view.agreed_steps, view.agreement) == (0, "They differ from the first step on, in the weights.")
+    same = seen(mixtures["demo"], mixtures["demo"])
+    assert same.agreement == f"They read the same in all of their {same.agreed_steps:,} steps."
+
+
+def test_figures_are_those_of_the_library_and_changes_are_this_ones(mixtures):
+    here, there = mixtures["marin-535b-a23b"], mixtures["marin-announced-80-20"]
+    view = seen(here, there, by="quality")
+    sides = [side_of(one.lock, name=one.name, catalog=one.catalog) for one in (there, here)]
+    found = diff(*sides, by="quality")
+    assert view.columns == ("cluster", "quality", "title")
+    assert [row.name for row in view.groups] == [move.name for move in found.moves]
+    for row, move in zip(view.groups, found.moves, strict=True):
+        assert (row.tokens.one, row.tokens.other) == (move.b.tokens, move.a.tokens)
+        assert row.weight.change == pytest.approx(float(move.weight_change))
+        assert row.epochs.one == float(move.b.epochs)
+    assert view.distance.half_l1 == float(found.distance.half_l1)
+    assert view.distance.hellinger == float(found.distance.hellinger)
+
+
+def test_domains_that_have_other_tokens_in_both_are_named_with_both(tmp_path):
+    tables = ("domain,tokens\na,200000\nb,90000\n", "domain,tokens\na,200000\nb,95000\n")
+    for name, table in zip(("one", "two"), tables, strict=True):
+        write_mixture(tmp_path / name, SMALL.format(name=name), cells=table)
+    one, two = BuiltinMixtures([tmp_path], [], Stores([])).all().values()
+    view = compare_view(one, two)
+    assert [(size.name, size.one, size.other) for size in view.resized] == [("b", 90000, 95000)]
+    assert view.agreement == "They differ from the first step on, in the tokens of domains."
+    html = render("mixture_compare.html", FileLinks("mixtures/one/with-two.html"), view)
+    assert "The catalogs count other tokens of 1: b (" in html
+    assert view.agreement in html
+
+
+SMALL = """\
+mixture: {name}
+catalog: cells.csv
+sequence_length: 64
+batch: 8 sequences
+budget: 100 steps
+phases:
+  - phase: all
+    weights: {{a: 50%, b: 50%}}
+"""
+
+
+def test_an_unknown_phase_and_an_unknown_column_have_their_parameter(mixtures):
+    for asked, pointer, hint in (
+        ({"phase": "coldown"}, "/phase", "did you mean 'cooldown'?"),
+        ({"other_phase": "pretrainin"}, "/with_phase", "did you mean 'pretraining'?"),
+        ({"by": "clustr"}, "/by", "did you mean 'cluster'?"),
+    ):
+        with pytest.raises(Problem) as caught:
+            seen(mixtures["marin-535b-a23b"], mixtures["marin-announced-80-20"], **asked)
+        assert (caught.value.errors[0]["pointer"], caught.value.hint) == (pointer, hint)
+
+
 def test_two_mixtures_are_a_page_of_files_too(mixtures):
     view = seen(mixtures["demo"], mixtures["olmo-3-7b"])
     html = render("mixture_compare.html", FileLinks("mixtures/demo/with-olmo-3-7b.html"), view)
@@ -87,7 +147,13 @@ def test_mixtures_are_compared_from_the_page_of_one(page, service, look):
     page.get_by_role("button", name="Compare").click()
     expect(page).to_have_url(f"{service}/mixtures/marin-535b-a23b?with=marin-announced-80-20")
     expect(page.locator(".lead")).to_contain_text("21.0% of the tokens would have to be exchanged")
+    expect(page.get_by_text("They differ from the first step on, in the weights.")).to_be_visible()
     look("mixture-compare")
+    page.get_by_role("combobox", name="By").select_option("quality")
+    page.get_by_role("button", name="Compare").click()
+    expect(page.get_by_role("heading", name="By quality")).to_be_visible()
+    page.get_by_role("combobox", name="By").select_option("cluster")
+    page.get_by_role("button", name="Compare").click()
     page.get_by_role("region", name="Distances of all phases").get_by_role("link", name="0.3312").click()
     expect(page.locator(".lead")).to_contain_text("Cooldown of marin-535b-a23b")
     expect(page.locator(".lead")).to_contain_text("midtraining of marin-announced-80-20")
