@@ -152,9 +152,8 @@ def main() -> None:
         print(json.dumps({"taken": [asdict(one) for one in taken], "marin_grown_mib": grown}))
         return
     for one in taken:
-        print(
-            f"{one.question:<44} {one.median_ms:>10.2f} ms, worst {one.worst_ms:>10.2f} ms, {one.answers:,.1f} answers"
-        )
+        times = f"{one.median_ms:>9.2f} ms ({one.processor_ms:.2f} of the processor), worst {one.worst_ms:.2f}"
+        print(f"{one.question:<32} {times}, {one.answers:,.1f} answers")
     print(f"resident memory that the large run took beside: at most {grown:.0f} MiB")
 
 
