@@ -11,10 +11,12 @@ from pydantic import BaseModel, ConfigDict
 
 from api.composition import group
 from api.library import LoadedMixture
+from api.lineages import KnownLineage
 from api.pages.catalog_facts import pinned
 from api.pages.catalog_made import MoveView
 from api.pages.mixture_chart import Areas, Label, areas
 from api.pages.mixture_columns import asked_column, group_columns
+from api.pages.mixture_lineage import LineageView, lineage_view
 from api.pages.mixture_rows import DomainRow, GroupRow, domain_rows, group_rows, titles_of
 from api.queries import wrong_query
 from mixture.catalog import Overview
@@ -69,6 +71,7 @@ class MixtureView(BaseModel):
     shown, groups_shown: how many domains and groups the page lists; data have all domains
     asked:    how the page was asked for, by name or by digest, which its links keep; ref: by digest
     others:   mixtures to compare with
+    lineage:  what the lock was amended from, None where from nothing
     moves:    what the name points to and pointed to, the newest first; empty where there is no history
     """
 
@@ -86,6 +89,7 @@ class MixtureView(BaseModel):
     published: datetime | None
     phases: tuple[PhaseRow, ...]
     findings: tuple[FindingRow, ...]
+    lineage: LineageView | None
     moves: tuple[MoveView, ...]
     others: tuple[str, ...]
     by: str
@@ -140,6 +144,7 @@ def mixture_view(
     sort: str | None = None,
     whole: bool | None = None,
     overview: Overview | None = None,
+    lineage: KnownLineage | None = None,
     moves: Sequence[MoveView] = (),
     others: Sequence[str] = (),
 ) -> MixtureView:
@@ -149,6 +154,7 @@ def mixture_view(
     by:       a column of the catalog, None: the rows of the overview's map, else the first of a few labels
     sort:     a column of the domain table, or `weight:` and a phase, with `-` for the largest first
     whole:    whether to list every domain, None: where there are not too many
+    lineage:  with what the service knows of the locks that it came from
     """
     plan: Any = mixture.plan_json
     chosen = asked_column(mixture.catalog, mixture.domain_column, by, overview)
@@ -171,6 +177,7 @@ def mixture_view(
         published=mixture.published,
         phases=phases,
         findings=tuple(_finding(one) for one in plan["findings"]),
+        lineage=lineage_view(mixture, lineage),
         moves=tuple(moves),
         others=tuple(others),
         by=chosen,

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from api.caching import Lifetime
+from api.lineages import lineage_known
 from api.overviews import overview_of
 from api.pages.mixture import mixture_view
 from api.pages.mixture_compare import compare_view
@@ -61,13 +62,23 @@ def mixture(
             ),
         )
     moves = moves_of(services, shown.name, most=SHOWN_MOVES)
+    lineage = lineage_known(services, shown) if shown.lock.amends else None
+    refs = lineage and sorted(lineage.refs.items())
     others = [str(one.name) for one in services.heads(after=None, limit=SHOWN_OTHERS) if one.name != shown.name]
     return page_answer(
         request,
         "mixture.html",
-        of=f"{shown.digest} {shown.spec_text} {moves} {others} {overview}",
+        of=f"{shown.digest} {shown.spec_text} {moves} {others} {overview} {refs}",
         lifetime=Lifetime.SHORT,  # pinned or not: versions, and what it can be compared with, are on it too
         make=lambda: mixture_view(
-            shown, asked=str(asked.ref), by=by, sort=sort, whole=whole, overview=overview, moves=moves, others=others
+            shown,
+            asked=str(asked.ref),
+            by=by,
+            sort=sort,
+            whole=whole,
+            overview=overview,
+            lineage=lineage,
+            moves=moves,
+            others=others,
         ),
     )

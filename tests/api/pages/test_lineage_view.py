@@ -1,0 +1,101 @@
+"""The lineage on a mixture's page, made of a lock and of what a service knows of its ancestors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from api.builtin import BuiltinMixtures
+from api.lineages import KnownLineage
+from api.pages.links import FileLinks, ServedLinks
+from api.pages.mixture import mixture_view
+from api.pages.mixture_lineage import MOST_AMENDMENTS
+from api.pages.render import render
+from api.stores import Stores
+from mixture.plan import amend, explain, make_lock, make_plan, write_lock
+from mixture.spec import load_spec
+
+SPEC = """\
+mixture: small
+catalog: cells.csv
+sequence_length: 64
+batch: 8 sequences
+budget: 100 steps
+phases:
+  - phase: only
+    weights: {a: 40%, b: 60%}
+"""
+
+
+@pytest.fixture
+def load(tmp_path: Path):
+    """load(lock): the mixture of the folder under this lock; without one, that of its spec."""
+    (tmp_path / "cells.csv").write_text("domain,tokens\na,160000\nb,90000\n")
+    (tmp_path / "mixture.yaml").write_text(SPEC)
+
+    def of(lock=None):
+        lock = lock or make_lock(make_plan(load_spec(tmp_path / "mixture.yaml")))
+        write_lock(lock, tmp_path / "mixture.lock.json")
+        return next(iter(BuiltinMixtures([tmp_path], [], Stores([])).all().values()))
+
+    return of
+
+
+def links():
+    return ServedLinks("http://here", "", "/mixtures/small")
+
+
+def test_a_mixture_that_amends_nothing_has_no_lineage(load):
+    view = mixture_view(load())
+    assert view.lineage is None
+    page = render("mixture.html", links(), view)
+    assert "Lineage" not in page
+    assert "/mixtures/small/what-if" in page
+
+
+def test_each_amendment_is_said_in_words_the_newest_first(load):
+    first = load()
+    second = amend(first.lock, 30, skip_steps=2, reason="a <spike>")
+    third = load(amend(second, 60, skip_steps=1))
+    refs = {first.digest: f"small@sha256:{first.digest}"}
+    view = mixture_view(third, lineage=KnownLineage(explain(third.lock, ancestors=[first.lock]), refs))
+    new, old = view.lineage.amendments
+    assert (new.number, new.step, new.amended, new.ref) == (2, 60, second.digest, None)
+    assert (old.number, old.step, old.amended, old.ref) == (1, 30, first.digest, refs[first.digest])
+    assert old.words == (
+        "Why: a <spike>.",
+        "Left out: 16 sequences, 1,024 tokens.",
+        "This lock reads what that lock reads up to step 30.",
+    )
+    assert [(one.digest, one.up_to_step, one.is_own) for one in view.lineage.resumable] == [
+        (third.digest, 100, True),
+        (second.digest, 60, False),
+        (first.digest, 30, False),
+    ]
+    page = render("mixture.html", links(), view)
+    assert "Why: a &lt;spike&gt;." in page
+    assert f"/mixtures/small@sha256:{first.digest}" in page
+    assert f"with=small%40sha256%3A{first.digest}" in page, "it leads to the comparison with the lock it came from"
+    assert f"/mixtures/small@sha256:{second.digest}" not in page, "which the service does not have"
+    assert "what-if" not in page
+
+
+def test_a_site_of_files_says_the_lineage_without_a_service(load):
+    first = load()
+    view = mixture_view(load(amend(first.lock, 30, skip_steps=2)))
+    page = render("mixture.html", FileLinks("mixtures/small/index.html"), view)
+    assert "Left out: 16 sequences, 1,024 tokens." in page
+    assert first.digest[:12] in page
+    assert "/v1/" not in page
+
+
+def test_of_many_amendments_the_last_are_listed(load):
+    lock = load().lock
+    for step in range(10, 10 + 3 * MOST_AMENDMENTS, 2):
+        lock = amend(lock, step, skip_steps=1)
+    view = mixture_view(load(lock))
+    assert view.lineage.count == 3 * MOST_AMENDMENTS // 2
+    assert len(view.lineage.amendments) == MOST_AMENDMENTS
+    assert view.lineage.amendments[0].number == view.lineage.count
+    assert f"The last {MOST_AMENDMENTS} are listed" in render("mixture.html", links(), view)
