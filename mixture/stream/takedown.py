@@ -12,7 +12,7 @@ from mixture.plan import Lock
 from mixture.plan.lock import Mask
 from mixture.plan.mask_file import MaskedDocument, MaskedRange, MaskLine, read_mask_file
 from mixture.plan.masks import in_order, without_masked
-from mixture.store import Store, disagreements
+from mixture.store import Store, require_agreement
 
 Range = tuple[int, int]
 """Tokens of a domain, from the first up to the second."""
@@ -30,8 +30,7 @@ def masks_of(store: Store, file: str | os.PathLike[str], first_step: int, lock: 
     Raises StoreError where the store is not the lock's.
     """
     lines = read_mask_file(file)
-    for error in disagreements(store, lock):
-        raise error
+    require_agreement(store, lock)
     own = _Own(lock, first_step)
     ranges: dict[str, list[Range]] = defaultdict(list)
     documents = _places(store, (line.what.document for line in lines if isinstance(line.what, MaskedDocument)))
