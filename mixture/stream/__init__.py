@@ -3,6 +3,8 @@
 from mixture.stream.batch import Batch, arrow_schema, to_arrow
 from mixture.stream.local import LocalStream, open_stream
 from mixture.stream.ranks import rank_slots, slot_rank
+from mixture.stream.sample import Sample, choose_sample
+from mixture.stream.sample_file import write_sample
 from mixture.stream.state import StreamState
 from mixture.stream.stream import Stream
 from mixture.stream.trace import DocumentPart, StoredDocument, TracedSequence, trace_step
@@ -15,6 +17,7 @@ __all__ = [
     "LocalStream",
     "ReadSoFar",
     "ReadValue",
+    "Sample",
     "StoredDocument",
     "Stream",
     "StreamState",
@@ -22,6 +25,7 @@ __all__ = [
     "TracedRead",
     "TracedSequence",
     "arrow_schema",
+    "choose_sample",
     "open_stream",
     "rank_slots",
     "read_so_far",
@@ -31,4 +35,5 @@ __all__ = [
     "trace_range",
     "trace_step",
     "trace_token",
+    "write_sample",
 ]
