@@ -58,7 +58,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     run = ask(app, "POST", "/v1/runs", json={"mixture": "demo"}, headers=headers).raise_for_status().json()
     report = {"step": 3, "loss": {"web-high": 2.5}}
     ask(app, "POST", f"{run['url']}/progress", json=report, headers=headers).raise_for_status()
-    yield Served(app, headers, {"ref": "demo", "run_id": run["id"], "step": 15300})
+    yield Served(app, headers, {"ref": "demo", "other": "demo", "run_id": run["id"], "step": 15300})
     app.state.services.close()
 
 

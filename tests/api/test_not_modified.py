@@ -15,8 +15,13 @@ from api.repository import Scope
 
 DESCRIBED = json.loads(COMMITTED.read_text(encoding="utf-8"))
 READ = {path: methods["get"] for path, methods in DESCRIBED["paths"].items() if "get" in methods}
-QUERIES = {"counts": "?step=7", "history": "?step=7", "find": "?domain=books&token=5"}
-STREAMS = ("batches", "events", "store", "examples", "documents")
+QUERIES = {
+    "counts": "?step=7",
+    "history": "?step=7",
+    "find": "?domain=books&token=5",
+    "reads": "?domain=books&first_token=5",
+}
+STREAMS = ("batches", "events", "store", "examples", "documents", "traces", "read-so-far")
 """These go on, or need a store: they have tests of their own."""
 
 
@@ -42,7 +47,7 @@ def headers_of(operation: dict[str, Any], status: str) -> set[str]:
 @pytest.mark.parametrize("path", [path for path in READ if not path.endswith(STREAMS)])
 def test_an_answer_with_an_entity_tag_is_described_and_not_sent_again(app: FastAPI, run: str, path: str):
     operation, part = READ[path], path.rpartition("/")[2]
-    address = path.format(ref="demo", run_id=run, step=7, domain="books") + QUERIES.get(part, "")
+    address = path.format(ref="demo", other="olmo-3-7b", run_id=run, step=7, domain="books") + QUERIES.get(part, "")
     first = ask(app, "GET", address).raise_for_status()
     tag = first.headers.get("ETag")
     again = ask(app, "GET", address, headers={"If-None-Match": tag or "*"})
@@ -60,7 +65,7 @@ PAGED = [path for path, one in READ.items() if "Link" in headers_of(one, "200")]
 
 @pytest.mark.parametrize("path", [path for path in PAGED if not path.endswith(STREAMS)])
 def test_a_list_that_has_more_leads_on(app: FastAPI, run: str, path: str):
-    address = path.format(ref="demo", run_id=run, step=7, domain="books") + "?limit=1"
+    address = path.format(ref="demo", other="olmo-3-7b", run_id=run, step=7, domain="books") + "?limit=1"
     answer = ask(app, "GET", address).raise_for_status()
     following = answer.json()["next_url"]
     assert answer.headers.get("Link") == (None if following is None else f'<{following}>; rel="next"')
