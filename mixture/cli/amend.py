@@ -14,7 +14,7 @@ from mixture.cli.plan import SHOWN_DOMAINS, WorldSize, agree, counts_as, store_o
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from mixture.plan import AmendedDomain, Finding, Lock, Mask
+    from mixture.plan import AmendedDomain, Finding, Lock
     from mixture.store import Store
 
 EXAMPLE = (
@@ -59,7 +59,7 @@ def amend(
 ) -> None:
     """Change a run from step N on: budget, boundaries, weights, context, text. What is before N stays, to the token."""
     from mixture.plan import amend as amend_lock
-    from mixture.plan import amended_domains, amended_json, finding_json, read_lock, write_lock
+    from mixture.plan import amended_domains, amended_json, finding_json, read_lock, with_masks, write_lock
     from mixture.store import open_store
     from mixture.stream.takedown import masks_of
 
@@ -69,23 +69,24 @@ def amend(
         raise typer.BadParameter("--mask takes --store DIR: a document is found there")
     old = read_lock(lock)
     text = None if store is None else open_store(store)
-    masks = () if mask is None or text is None else masks_of(text, mask, at_step, old)
     findings: tuple[Finding, ...] = ()
     if spec is None:
-        new = amend_lock(old, at_step, skip_steps=skip_steps, masks=masks, consumed_step=consumed_step, reason=reason)
+        new = amend_lock(old, at_step, skip_steps=skip_steps, consumed_step=consumed_step, reason=reason)
     else:
         new, findings = _with_spec(
             old,
             spec,
             at_step,
             skip_steps=skip_steps,
-            masks=masks,
             consumed_step=consumed_step,
             reason=reason,
             world_size=world_size,
             store=text,
             says=not as_json,
         )
+    if mask is not None and text is not None:
+        # Behind the rest of the amendment: a domain that it adds may hold the documents, too.
+        new = with_masks(new, masks_of(text, mask, at_step, new))
     if out is not None:
         write_lock(new, out.resolve())
     if as_json:
@@ -103,7 +104,6 @@ def _with_spec(
     at_step: int,
     *,
     skip_steps: int,
-    masks: tuple[Mask, ...],
     consumed_step: int,
     reason: str | None,
     world_size: int | None,
@@ -114,7 +114,7 @@ def _with_spec(
     from mixture.spec import load_spec
 
     loaded = load_spec(spec)
-    amendment = Amendment(old, at_step, skip_steps, masks, consumed_step, reason)
+    amendment = Amendment(old, at_step, skip_steps=skip_steps, consumed_step=consumed_step, reason=reason)
     made = make_plan(loaded, world_size=world_size, amends=amendment)
     for finding in made.findings if says else ():
         if finding.level.value != "note":

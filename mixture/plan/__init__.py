@@ -23,7 +23,7 @@ from mixture.plan.lineage import lineage_of, parting_step
 from mixture.plan.lock import Accepted, Amends, Checked, Lock, LockPhase, Mask
 from mixture.plan.lock_check import DomainChange, check_lock
 from mixture.plan.lock_file import lock_text, parse_lock, read_lock, write_lock
-from mixture.plan.locking import make_lock
+from mixture.plan.locking import make_lock, with_masks
 from mixture.plan.phases import PhaseSteps
 from mixture.plan.plan import Plan, make_plan
 from mixture.plan.planned import PlannedDomain, PlannedPhase
@@ -95,6 +95,7 @@ __all__ = [
     "rung_json",
     "side_of",
     "tokens_over_cap",
+    "with_masks",
     "write_lock",
     "write_rung",
 ]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from mixture.errors import AmendError
 from mixture.plan.amendment import Amendment
@@ -74,11 +75,18 @@ def masks_of(amendment: Amendment, data: ScheduleData) -> tuple[Mask, ...]:
             f"a mask from step {early.first_step} on changes what was read before step {amendment.step}",
             code="mask-invalid",
         )
-    held = (mask for mask in (*amendment.lock.masks, *amendment.masks) if mask.first_step < data.steps)
-    known = {domain.name for domain in data.domains}
-    masks = tuple(held)
-    unknown = next((mask.domain for mask in masks if mask.domain not in known), None)
-    ordered = masks if unknown else in_order(data, masks)
+    return _fitting(data, (mask for mask in (*amendment.lock.masks, *amendment.masks) if mask.first_step < data.steps))
+
+
+def with_masks(lock: Lock, masks: Iterable[Mask]) -> Lock:
+    """The same lock with more text taken down. Raises AmendError, `mask-invalid`."""
+    return with_digest(replace(lock, masks=_fitting(lock.data, (*lock.masks, *masks))))
+
+
+def _fitting(data: ScheduleData, masks: Iterable[Mask]) -> tuple[Mask, ...]:
+    """Masks as the lock of a run has them."""
+    held, known = tuple(masks), {domain.name for domain in data.domains}
+    ordered = in_order(data, held) if all(mask.domain in known for mask in held) else held
     for _, wrong in mask_faults(data, ordered):
         raise AmendError(f"a mask does not fit the lock: {wrong}", code="mask-invalid")
     return ordered

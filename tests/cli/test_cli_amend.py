@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from lock_of_run import lock_of_run
 from stream_helpers import DOMAINS, lock_over, make_store
 
 from mixture.plan import read_lock, write_lock
@@ -113,3 +115,23 @@ def test_documents_are_taken_down_from_a_step_on_by_their_ids(store: Store, tmp_
     refused = run("amend", path, "--at-step", 20, *arguments, code=1).stderr
     assert "error[document-unknown]" in refused
     assert "ids.txt:2" in refused
+
+
+def test_a_document_is_taken_down_in_a_domain_that_the_same_amendment_adds(tmp_path: Path, run) -> None:
+    both = make_store(
+        tmp_path / "text", DOMAINS | {"web@2": {"web-3": DOMAINS["web"]["web-3"], "new": "new text " * 9}}
+    )
+    keys = {"sequence_length": "32", "batch": "12 sequences", "budget": "60 steps"}
+    lock = lock_over(both, tmp_path / "spec", "  - {phase: all, weights: {web: 100%}}", **keys)
+    data = replace(lock.data, domains=lock.data.domains[:-1])
+    segment = replace(data.segments[0], weights=data.segments[0].weights[:-1])
+    old = lock_of_run(replace(data, segments=(segment,)))
+    write_lock(old, tmp_path / "run.lock.json")
+    lock_over(both, tmp_path / "spec", "  - {phase: all, weights: {web: 50%, web@2: 50%}}", **keys)
+    (tmp_path / "ids.txt").write_text("web-3\n", encoding="utf-8")
+    out = tmp_path / "new.lock.json"
+    run(
+        "amend", tmp_path / "run.lock.json", tmp_path / "spec" / "mixture.yaml", "--at-step", 20,
+        "--mask", tmp_path / "ids.txt", "--store", both.path, "-o", out,
+    )  # fmt: skip
+    assert [mask.domain for mask in read_lock(out).masks] == ["web", "web@2"]
