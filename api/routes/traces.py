@@ -1,0 +1,233 @@
+"""/v1/mixtures/{ref}/traces, reads, read-so-far: text followed through a run, from documents to steps, and in sums.
+
+What a step reads, with its documents, is /v1/mixtures/{ref}/steps/{step}/sequences.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+import pyarrow as pa
+from fastapi import APIRouter, Depends, Query, Request
+from pydantic import BaseModel, Field
+from starlette.responses import Response
+
+from api import problems
+from api.caching import Lifetime
+from api.formats import TableFormat
+from api.lists import Listed, Page, PageAsked, encode_cursor, number_after, page_query
+from api.security import Reads
+from api.services import AskedMixture
+from api.tables import TablePart, list_answer, table_answer, table_responses
+from api.trace_reads import (
+    READS,
+    SUMS,
+    bounded_sums,
+    check_traced,
+    document_traces,
+    read_row,
+    reads_page,
+    sums_table,
+    trace_row,
+    traces_table,
+)
+from mixture.names import DIGEST_MARK
+from mixture.stream import trace_range
+
+router = APIRouter(prefix="/v1/mixtures", tags=["schedules"], dependencies=[Reads])
+
+MOST_DOCUMENTS = 100
+LONGEST_ID = 10_000
+
+FromStep = Annotated[
+    int, Query(ge=0, description="Only what is read from this step on: what is still to come.", examples=[216000])
+]
+ReadsQuery = Annotated[PageAsked, Depends(page_query(limit=100, most=1000))]
+SumsQuery = Annotated[PageAsked, Depends(page_query(limit=100, most=1000))]
+
+
+class ReadRow(BaseModel):
+    """A sequence that reads of what is traced."""
+
+    position: int = Field(examples=[4000000000])
+    step: int = Field(examples=[355113])
+    slot: int = Field(examples=[7168], description="Its index within the step.")
+    epoch: int = Field(examples=[0], description="Full passes over the domain before it.")
+    draw: int = Field(examples=[13450000], description="Its place in the domain's endless order.")
+    sequence: int = Field(examples=[7230145], description="Its number in the domain's storage.")
+    first_token: int = Field(examples=[29614673920], description="Where the sequence begins in the domain's storage.")
+    tokens: int = Field(examples=[4096], description="Of the sequence.")
+    from_token: int = Field(examples=[0], description="Where the part that it reads begins, from the first one traced.")
+    to_token: int = Field(examples=[812], description="Where that part ends: one past its last token.")
+    masked_tokens: int = Field(examples=[0], description="How many of these are taken down at this step.")
+
+
+class TraceRow(BaseModel):
+    """A document at one place of the store, and how often it is read."""
+
+    document: str = Field(examples=["a/17"])
+    domain: str = Field(examples=["c14q3"])
+    first_token: int = Field(examples=[812], description="Where it begins in the domain's storage.")
+    tokens: int = Field(examples=[96], description="The end of the document counted in.")
+    attributes: dict[str, str | None] = Field(examples=[{"licence": "MIT"}])
+    from_step: int = Field(examples=[0])
+    times: int = Field(
+        examples=[3],
+        description="Sequences from `from_step` on that read of it; of a document over several, each counts.",
+    )
+    next: ReadRow | None = Field(description="The first of them; null where it is not read.")
+    links: dict[str, str] = Field(
+        examples=[{"reads": "/v1/mixtures/demo/reads?domain=c14q3&first_token=812&tokens=96&from_step=0"}]
+    )
+
+
+class ReadsPage(Page[ReadRow]):
+    """The sequences that read of a range of tokens, in order; `times`: how many there are from `from_step` on."""
+
+    times: int = Field(examples=[3])
+
+
+class ReadValueRow(BaseModel):
+    """What was read of the documents with one value."""
+
+    value: str | int | float | bool | None = Field(examples=["MIT"], description="Null: documents without one.")
+    documents: int = Field(examples=[30112], description="Of which at least one token was read.")
+    tokens: int = Field(examples=[41200512], description="Different ones.")
+    tokens_with_repeats: int = Field(examples=[52310016], description="Each as often as it was read.")
+    tokens_masked: int = Field(
+        examples=[0], description="Beside them: what stood in sequences, and was hidden since it was taken down."
+    )
+
+
+class ReadTotal(BaseModel):
+    """All values together."""
+
+    documents: int = Field(examples=[90210])
+    tokens: int = Field(examples=[141200512])
+    tokens_with_repeats: int = Field(examples=[152310016])
+    tokens_masked: int = Field(examples=[0])
+
+
+class ReadValues(Page[ReadValueRow]):
+    """What was read before a step by value, most tokens with repeats first, and in all."""
+
+    total: ReadTotal
+
+
+@router.get(
+    "/{ref}/traces",
+    response_model=None,
+    responses={
+        **table_responses(
+            Page[TraceRow],
+            '"document","domain","first_token","tokens","from_step","times","next_position",…\n"a/17","c14q3",812,…\n',
+        ),
+        **problems.documented(404, 409),
+    },
+)
+def traces(
+    asked: AskedMixture,
+    form: TableFormat,
+    request: Request,
+    document: Annotated[
+        list[Annotated[str, Field(max_length=LONGEST_ID)]],
+        Query(min_length=1, max_length=MOST_DOCUMENTS, description="Ids of documents.", examples=[["a/17"]]),
+    ],
+    from_step: FromStep = 0,
+) -> Response:
+    """Where documents are read: each of their places in the store, how often, and when for the first time.
+
+    With `from_step` only what is still to come. A document with the id may be in several domains: each is an item.
+    """
+    mixture, store = asked.mixture, asked.store()
+    here = f"{router.prefix}/{mixture.name}{DIGEST_MARK}{mixture.digest}/reads"
+
+    def make() -> Listed:
+        found = document_traces(mixture.lock, store, document, from_step=from_step)
+        rows = [trace_row(trace) for trace in found]
+        for row in rows:
+            place = {name: row[name] for name in ("domain", "first_token", "tokens", "from_step")}
+            row["links"] = {"reads": f"{here}?{urlencode(place)}"}
+        return Listed(items=rows)
+
+    def table(rows: list[dict[str, Any]]) -> pa.Table:
+        return traces_table(rows, store.attributes)
+
+    of = f"{mixture.digest} {store.digest}"
+    return list_answer(request, form, of=of, lifetime=Lifetime.SHORT, make=make, table=table)
+
+
+@router.get(
+    "/{ref}/reads",
+    response_model=None,
+    responses={
+        **table_responses(ReadsPage, '"position","step","slot","epoch",…\n4000000000,355113,7168,0,…\n'),
+        **problems.documented(404),
+    },
+)
+def reads(
+    asked: AskedMixture,
+    form: TableFormat,
+    page: ReadsQuery,
+    request: Request,
+    domain: Annotated[str, Query(max_length=1000, examples=["web-high"])],
+    first_token: Annotated[int, Query(ge=0, description="An offset in the domain's tokens.", examples=[812])],
+    tokens: Annotated[int, Query(ge=1, description="How many from there on.", examples=[96])] = 1,
+    from_step: FromStep = 0,
+) -> Response:
+    """Every sequence that reads of a range of a domain's tokens, in order, and which part of it. Needs no store."""
+    lock, after = asked.mixture.lock, number_after(page)
+    schedule = lock.schedule()
+
+    def make() -> TablePart:
+        trace = trace_range(lock, domain, first_token, tokens, from_step=from_step)
+        check_traced(schedule, [(domain, tokens)], name="tokens", from_step=from_step)
+        begin = from_step if after is None else max(from_step, schedule.step_of(min(after, schedule.num_sequences - 1)))
+        rest = trace_range(lock, domain, first_token, tokens, from_step=begin)
+        shown, last = reads_page(rest, after, page.limit)
+        table = pa.Table.from_pylist([read_row(read) for read in shown], schema=READS)
+        return TablePart(table, None if last is None else encode_cursor(last), {"times": trace.times})
+
+    return table_answer(request, form, of=asked.mixture.digest, lifetime=asked.lifetime, make=make)
+
+
+@router.get(
+    "/{ref}/read-so-far",
+    response_model=None,
+    responses={
+        **table_responses(
+            ReadValues,
+            '"value","documents","tokens","tokens_with_repeats","tokens_masked"\n"MIT",30112,41200512,52310016,0\n',
+        ),
+        **problems.documented(404, 409),
+    },
+)
+def sums(
+    asked: AskedMixture,
+    form: TableFormat,
+    page: SumsQuery,
+    request: Request,
+    step: Annotated[int, Query(ge=0, description="What all steps before it read.", examples=[216000])],
+    by: Annotated[
+        str,
+        Query(
+            max_length=1000,
+            description="`domain`, an attribute of documents, or a label of the store's domains.",
+            examples=["licence"],
+        ),
+    ] = "domain",
+) -> Response:
+    """What was read before a step, exact to the token, by licence, source, or any other column."""
+    lock, store, after = asked.mixture.lock, asked.store(), number_after(page)
+
+    def make() -> TablePart:
+        found = bounded_sums(lock, store, step, by)
+        first = 0 if after is None else min(after + 1, len(found.values))
+        end = min(first + page.limit, len(found.values))
+        cursor = encode_cursor(end - 1) if end < len(found.values) else None
+        total = {name: getattr(found.total, name) for name in SUMS}
+        return TablePart(sums_table(found, slice(first, end)), cursor, {"total": total})
+
+    of = f"{asked.mixture.digest} {store.digest}"
+    return table_answer(request, form, of=of, lifetime=Lifetime.SHORT, make=make)
