@@ -47,7 +47,7 @@ ReadsQuery = Annotated[PageAsked, Depends(page_query(limit=100, most=1000))]
 SumsQuery = Annotated[PageAsked, Depends(page_query(limit=100, most=1000))]
 
 
-class ReadRow(BaseModel):
+class TracedReadRow(BaseModel):
     """A sequence that reads of what is traced."""
 
     position: int = Field(examples=[4000000000])
@@ -76,13 +76,13 @@ class TraceRow(BaseModel):
         examples=[3],
         description="Sequences from `from_step` on that read of it; of a document over several, each counts.",
     )
-    next: ReadRow | None = Field(description="The first of them; null where it is not read.")
+    next: TracedReadRow | None = Field(description="The first of them; null where it is not read.")
     links: dict[str, str] = Field(
         examples=[{"reads": "/v1/mixtures/demo/reads?domain=c14q3&first_token=812&tokens=96&from_step=0"}]
     )
 
 
-class ReadsPage(Page[ReadRow]):
+class ReadsPage(Page[TracedReadRow]):
     """The sequences that read of a range of tokens, in order; `times`: how many there are from `from_step` on."""
 
     times: int = Field(examples=[3])

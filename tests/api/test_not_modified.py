@@ -65,7 +65,8 @@ PAGED = [path for path, one in READ.items() if "Link" in headers_of(one, "200")]
 
 @pytest.mark.parametrize("path", [path for path in PAGED if not path.endswith(STREAMS)])
 def test_a_list_that_has_more_leads_on(app: FastAPI, run: str, path: str):
-    address = path.format(ref="demo", other="olmo-3-7b", run_id=run, step=7, domain="books") + "?limit=1"
+    asked = QUERIES.get(path.rpartition("/")[2], "?") + "&limit=1"
+    address = path.format(ref="demo", other="olmo-3-7b", run_id=run, step=7, domain="books") + asked
     answer = ask(app, "GET", address).raise_for_status()
     following = answer.json()["next_url"]
     assert answer.headers.get("Link") == (None if following is None else f'<{following}>; rel="next"')
