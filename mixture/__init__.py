@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         amend,
         check_lock,
         diff,
+        make_ladder,
         make_lock,
         make_plan,
         read_lock,
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from mixture.schedule import Schedule
     from mixture.spec import Spec, load_spec
     from mixture.store import Store, ingest, open_store, verify_store
-    from mixture.stream import Batch, Stream, open_stream
+    from mixture.stream import Batch, Stream, choose_sample, open_stream, write_sample
 
 _HOMES = {
     "mixture.plan": (
@@ -35,6 +36,7 @@ _HOMES = {
         "amend",
         "check_lock",
         "diff",
+        "make_ladder",
         "make_lock",
         "make_plan",
         "read_lock",
@@ -43,14 +45,14 @@ _HOMES = {
     "mixture.schedule": ("Schedule",),
     "mixture.spec": ("Spec", "load_spec"),
     "mixture.store": ("Store", "ingest", "open_store", "verify_store"),
-    "mixture.stream": ("Batch", "Stream", "open_stream"),
+    "mixture.stream": ("Batch", "Stream", "choose_sample", "open_stream", "write_sample"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Amendment", "Batch", "Diff", "Lock", "MixtureError", "Plan", "Schedule", "Spec", "Store", "Stream", "__version__",
-    "amend", "check_lock", "diff", "ingest", "load_spec", "make_lock", "make_plan", "open_store", "open_stream",
-    "read_lock", "verify_store", "write_lock",
+    "amend", "check_lock", "choose_sample", "diff", "ingest", "load_spec", "make_ladder", "make_lock", "make_plan", "open_store", "open_stream",
+    "read_lock", "verify_store", "write_lock", "write_sample",
 ]  # fmt: skip
 
 
