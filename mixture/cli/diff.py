@@ -70,7 +70,7 @@ def diff(
 
 def show(found: Diff, *, most: int | None) -> None:
     """Print a comparison: a sentence, tables of phases and of what moved (`most`; None: all), and the rest."""
-    from mixture.plan.diff_words import agreement_words, remarks
+    from mixture.plan.diff_words import agreement_words, remarks, unmoved_words
     from mixture.units import format_count, format_short
 
     print(agreement_words(found.agreement))
@@ -78,13 +78,15 @@ def show(found: Diff, *, most: int | None) -> None:
         print(f"{letter}: {printable(side.name)}{f', lock {side.digest}' if side.digest else ''}")
     print()
     shown = [move for move in found.moves if most is None or move.is_change][:most]
-    for made in (_phases, _moves):
+    for made in (_phases, _moves) if shown else (_phases,):
         whole, width = made(found, shown, format_count), terminal_width()
         print_table(whole if width is None or width_of(whole) <= width else made(found, shown, format_short))
     left = len(found.moves) - len(shown)
-    if left:
+    if not shown:
+        print(unmoved_words(found, "domains" if found.by is None else f"groups by {printable(found.by)}") + "\n")
+    elif left:
         moved = sum(move.is_change for move in found.moves) - len(shown)
-        print(f"… and {left:,} more, of which {moved:,} moved; --all shows them\n")
+        print(f"… and {left:,} more, of which {moved or 'none'} moved; --all shows them\n")
     for remark in remarks(found, lambda name: repr(printable(name))):
         print(remark)
 

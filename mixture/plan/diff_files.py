@@ -20,6 +20,8 @@ from mixture.spec import load_spec, parse_spec
 from mixture.spec.tables import named_tables
 from mixture.units import quote
 
+LFS_POINTER = b"version https://git-lfs"
+
 
 def read_sides(a: str, b: str, *, catalog: Catalog | None = None) -> tuple[Side, Side]:
     """The two sides that texts name, each one of
@@ -32,7 +34,8 @@ def read_sides(a: str, b: str, *, catalog: Catalog | None = None) -> tuple[Side,
     catalog: the table of a lock's domains
 
     Raises MixtureError: `file-missing` where it is neither a file nor a revision of one, `not-in-revision`,
-    `unknown-revision`, `not-a-repository`, `git-missing`, `git-failed`; and what specs, locks and plans raise.
+    `unknown-revision`, `not-a-repository`, `git-missing`, `git-failed`, `git-lfs`; and what specs, locks and plans
+    raise.
     """
     return _side(a, b, catalog), _side(b, a, catalog)
 
@@ -65,7 +68,7 @@ def read_revision(revision: Revision, path: str, *, catalog: Catalog | None = No
 
 
 def _side(text: str, other: str, catalog: Catalog | None) -> Side:
-    if Path(text).exists():
+    if Path(text).exists() and not Path(text).is_dir():  # a folder may have the name of a branch
         return read_side(Path(text), catalog=catalog)
     name, colon, path = text.partition(":")
     if colon:
@@ -118,6 +121,9 @@ def _write(revision: Revision, tables: list[str], top: Path) -> None:
         if data is None:
             (top / path).mkdir(parents=True, exist_ok=True)
             continue
+        if data.startswith(LFS_POINTER):
+            message = f"{revision.name}:{path} is in Git LFS: git has a pointer to it, and not what it says"
+            raise revision.error(message, code="git-lfs", hint="compare locks, which hold all that was read of tables")
         (top / path).parent.mkdir(parents=True, exist_ok=True)
         (top / path).write_bytes(data)
 

@@ -47,7 +47,7 @@ class Revision:
             self._git(["cat-file", "--batch", "--follow-symlinks"], os.fsencode(wanted)), len(asked)
         )
         if tree is None:
-            hint = "a commit, branch or tag is right here, such as HEAD~1"
+            hint = "a file, or a commit, branch or tag, such as HEAD~1, is right here"
             raise self.error(f"git knows no revision {quote(self.name)}", code="unknown-revision", hint=hint)
         found = zip(paths, files, strict=True)
         return {path: held[1] if held[0] == b"blob" else None for path, held in found if held is not None}

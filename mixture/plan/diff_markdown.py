@@ -14,6 +14,7 @@ from mixture.plan.diff_words import (
     phase_cells,
     remarks,
     run_cells,
+    unmoved_words,
 )
 from mixture.units import format_short
 
@@ -45,7 +46,7 @@ def _lines(diff: Diff, most: int | None) -> Iterator[str]:
     changed = [move for move in diff.moves if move.is_change]
     what = "domains" if diff.by is None else f"groups by {code(diff.by)}"
     if not changed:
-        yield f"All {len(diff.moves):,} {what} have the same shares, tokens and epochs."
+        yield unmoved_words(diff, what)
         return
     yield f"Of {len(diff.moves):,} {what}, {len(changed):,} moved. Shares are of tokens, changes in percentage points."
     yield ""

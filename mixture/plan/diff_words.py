@@ -31,6 +31,11 @@ def agreement_words(agreement: Agreement, *, a: str = "A", b: str = "B") -> str:
     return f"They read the same before step {steps}; from there they differ in {what}."
 
 
+def unmoved_words(diff: Diff, what: str) -> str:
+    """That nothing moved, as a sentence. what: `domains`, or what groups are by."""
+    return f"All {len(diff.moves):,} {what} have the same shares, tokens and epochs."
+
+
 def remarks(diff: Diff, quote: Quote) -> Iterator[str]:
     """What else differs, a line each; `quote` makes a name one that can be printed."""
     for side, only in (("A", diff.only_a), ("B", diff.only_b)):

@@ -226,8 +226,29 @@ def test_tables_show_what_moved_and_the_first_line_says_where_they_part(small: P
     assert second.split() == ["second", "80", "20", "20,480", "8", "128", "0.2", "0.156"]
     (a,) = (line for line in shown.splitlines() if line.startswith(" a "))
     assert "20% → 40%" in a
-    assert "… and 1 more, of which 0 moved; --all shows them" in shown
+    assert "… and 1 more, of which none moved; --all shows them" in shown
     assert " c " in run("diff", small / "mixture.yaml", other, "--all").stdout
+
+
+def test_where_nothing_moved_a_sentence_stands_for_the_table(small: Path, run) -> None:
+    shown = run("diff", small / "mixture.yaml", small / "mixture.lock.json").stdout
+    assert shown.startswith("They read the same in all of their 100 steps.\n")
+    assert shown.endswith("All 3 domains have the same shares, tokens and epochs.\n\n")
+    assert " c " in run("diff", small / "mixture.yaml", small / "mixture.lock.json", "--all").stdout
+
+
+def test_a_table_in_git_lfs_is_not_taken_for_a_table(repository: Path, git: Git, run) -> None:
+    pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 12\n"
+    (repository / "tables" / "cells.csv").write_text(pointer, encoding="utf-8")
+    git("commit", "--quiet", "--all", "--message", "a pointer")
+    said = run("diff", "HEAD", "HEAD~1:runs/mixture.yaml", cwd=repository, code=1).stderr
+    assert said.startswith("error[git-lfs]: ")
+    assert "HEAD:tables/cells.csv" in said
+
+
+def test_a_branch_may_have_the_name_of_a_folder(repository: Path, git: Git, run) -> None:
+    git("branch", "tables", "HEAD~1")
+    assert as_json(run, "tables", "runs/mixture.yaml", cwd=repository)["agreed_steps"] == 80
 
 
 def test_a_table_gives_a_lock_its_groups(small: Path, run) -> None:
