@@ -25,7 +25,7 @@ _PLAIN = re.compile(r"[^`|\\<\x00-\x1f\x7f]+")
 
 def diff_markdown(diff: Diff, *, most: int | None = MOST) -> str:
     """The comparison as GitHub's Markdown. most: how many moves it has at most, None: all."""
-    return "\n".join(_lines(diff, most))
+    return "".join(f"{line}\n" for line in _lines(diff, most))
 
 
 def code(text: str) -> str:

@@ -219,3 +219,11 @@ def test_an_amended_lock_parts_at_its_step_and_its_phase_is_of_one_side(plan):
     assert (early.distance.half_l1, late.distance.half_l1) == (0, 0)
     assert (rest.name, rest.a, rest.b.first_step) == ("late@70", None, 70)
     assert by_name(found)["code"].weight_change > 0
+
+
+def test_lengths_and_batches_are_said_from_their_first_steps_on(plan):
+    longer = plan(BEFORE[0], BEFORE[1].replace("late,", "late, sequence_length: 32, batch: 20 sequences,"))
+    said = diff_json(diff(plan(*BEFORE), longer))["b"]
+    lengths = [(one["first_step"], one["sequence_length"]) for one in said["lengths"]]
+    assert lengths == [(0, 16), (60, 32)]
+    assert [(one["first_step"], one["sequences"]) for one in said["batches"]] == [(0, 40), (60, 20)]
