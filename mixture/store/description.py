@@ -4,20 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 
 
+class ContentKind(StrEnum):
+    """What a content digest is made of: all tokens and document spans, or files' names, sizes and fingerprints."""
+
+    TOKENS = "tokens"
+    FILES = "files"
+
+
 @dataclass(frozen=True, slots=True)
 class StoreDomain:
-    """A domain of a store. content is the SHA-256 of its tokens and document spans."""
+    """A domain of a store. content is the SHA-256 of what `kind` says."""
 
     name: str
     tokens: int
     documents: int
     content: str
+    kind: ContentKind = ContentKind.TOKENS
 
 
 class StoreDescription(Protocol):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence, Set
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
@@ -31,8 +32,8 @@ TOKEN_COLUMN = "token"
 END_COLUMN = "end"
 ENDS_DTYPE = np.dtype(np.int64)
 
-_Count = Annotated[int, Field(ge=0, lt=2**63)]
-_Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+Count = Annotated[int, Field(ge=0, lt=2**63)]
+Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
 def _inside(file: str) -> str:
@@ -42,16 +43,18 @@ def _inside(file: str) -> str:
     return file
 
 
-class _Model(BaseModel):
+class Model(BaseModel):
+    """A part of store.json."""
+
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
-class FileRecord(_Model):
+class FileRecord(Model):
     """A file of the store: its path inside the folder, its size, the SHA-256 of all of it."""
 
     file: Annotated[str, AfterValidator(_inside)]
-    bytes: _Count
-    sha256: _Digest
+    bytes: Count
+    sha256: Digest
 
 
 class TokenFile(FileRecord):
@@ -60,7 +63,7 @@ class TokenFile(FileRecord):
     tokens: Annotated[int, Field(ge=1, lt=2**60)]
 
 
-class TokenizerRecord(_Model):
+class TokenizerRecord(Model):
     """What the tokens were made with.
 
     digest:      the SHA-256 of tokenizer.json, or of the byte tokenizer's rule
@@ -68,29 +71,50 @@ class TokenizerRecord(_Model):
     """
 
     name: str
-    digest: _Digest
+    digest: Digest
     vocabulary: Annotated[int, Field(ge=1, le=2**32)]
 
 
-class EndOfDocument(_Model):
+class EndOfDocument(Model):
     """The token that stands once behind every document."""
 
-    token: _Count
+    token: Count
     rule: Literal["after-every-document"] = "after-every-document"
 
 
-class DomainRecord(_Model):
-    """A domain: its totals, its content digest, and its files in order. All but the last hold `file_tokens` tokens."""
+class DomainTotals(Model):
+    """A domain: its totals and its content digest."""
 
     name: str
-    tokens: _Count
-    documents: _Count
-    content: _Digest
+    tokens: Count
+    documents: Count
+    content: Digest
+
+
+class DomainRecord(DomainTotals):
+    """A domain and its files in order. All but the last hold `file_tokens` tokens."""
+
     files: tuple[TokenFile, ...]
 
 
-class Manifest(_Model):
-    """All of store.json but the store's digest and the SHA-256 of the rest of it, both of which follow."""
+class Description(Model, ABC):
+    """All of a store.json but the store's digest and the SHA-256 of the rest of it, both of which follow."""
+
+    @property
+    @abstractmethod
+    def digest(self) -> str:
+        """The SHA-256 of what the store holds."""
+
+    @abstractmethod
+    def contradictions(self) -> Iterator[str]:
+        """What can not be true of any store, so that no reader need ask again."""
+
+
+D = TypeVar("D", bound=Description)
+
+
+class Manifest(Description):
+    """What a store says that has its tokens itself."""
 
     format: Literal["mixture-store/1"] = "mixture-store/1"
     tokenizer: TokenizerRecord
@@ -121,11 +145,53 @@ class Manifest(_Model):
     def num_documents(self) -> int:
         return sum(domain.documents for domain in self.domains)
 
+    def contradictions(self) -> Iterator[str]:
+        """What can not be true of any store."""
+        yield from wrong_tables(self.tables, {DOMAINS, DOCUMENTS, DOCUMENTS_BY_ID, DOCUMENT_ENDS})
+        files = Counter(file.file for file in self.files())
+        yield from (f"the file {file!r} is listed {count} times" for file, count in files.items() if count > 1)
+        yield from wrong_totals(self.domains)
+        for domain in self.domains:
+            total = sum(file.tokens for file in domain.files)
+            if total != domain.tokens:
+                yield f"domain '{domain.name}' has {domain.tokens:,} tokens, and its files hold {total:,}"
+            *full, last = [file.tokens for file in domain.files] or [0]
+            if last > self.file_tokens or any(tokens != self.file_tokens for tokens in full):
+                yield f"domain '{domain.name}' is not cut into files of {self.file_tokens:,} tokens"
+        yield from wrong_ids(self.tokenizer.vocabulary, self.end_of_document.token, self.dtype)
+
     def files(self) -> Iterator[FileRecord]:
         """Every file but store.json."""
         yield from self.tables
         for domain in self.domains:
             yield from domain.files
+
+
+def wrong_tables(tables: Sequence[FileRecord], needed: Set[str]) -> Iterator[str]:
+    """What can not be true of a store's tables."""
+    missing = needed - {table.file for table in tables}
+    if missing:
+        yield f"tables: {', '.join(sorted(missing))} is not among them"
+
+
+def wrong_totals(domains: Sequence[DomainTotals]) -> Iterator[str]:
+    """What can not be true of the order and the sizes of domains."""
+    for before, domain in pairwise(domains):
+        if before.name >= domain.name:
+            yield f"domain {domain.name!r} stands behind {before.name!r}: domains are in order of name, each once"
+    for domain in domains:
+        if not (domain.tokens > 0) <= domain.documents <= domain.tokens:
+            yield f"domain '{domain.name}' has {domain.tokens:,} tokens in {domain.documents:,} documents"
+    if sum(domain.tokens for domain in domains) >= 2**63:
+        yield "has 2^63 tokens or more"
+
+
+def wrong_ids(vocabulary: int, end_of_document: int, dtype: str) -> Iterator[str]:
+    """What can not be true of token ids."""
+    if end_of_document >= vocabulary:
+        yield f"end of document is {end_of_document:,}, and the vocabulary has {vocabulary:,} ids"
+    if vocabulary - 1 > np.iinfo(dtype).max:
+        yield f"a vocabulary of {vocabulary:,} ids does not go into {dtype}"
 
 
 def content_digest(dtype: str, tokens: int, token_digest: str, documents: int, span_digest: str) -> str:
@@ -138,7 +204,7 @@ def content_digest(dtype: str, tokens: int, token_digest: str, documents: int, s
     return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
 
 
-def write_manifest(folder: Path, manifest: Manifest) -> None:
+def write_manifest(folder: Path, manifest: Description) -> None:
     """Write store.json, one domain and one table a line, by rename."""
     fields = manifest.model_dump(mode="json")
     fields["digest"] = manifest.digest
@@ -148,7 +214,15 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Read store.json and check it against its own digest and for what does not fit together. Errors: StoreError."""
+    """Read the store.json of a store that has its tokens itself (`read_description`)."""
+    return read_description(folder, {FORMAT: Manifest})
+
+
+def read_description(folder: Path, forms: Mapping[str, type[D]]) -> D:
+    """Read store.json and check it against its own digest and for what does not fit together. Errors: StoreError.
+
+    forms: what to read, by the format that it says
+    """
     path = folder / MANIFEST
     place = Place(file=str(path))
     try:
@@ -160,10 +234,10 @@ def read_manifest(folder: Path) -> Manifest:
         raise StoreError(f"can not be read: {error.strerror}", code="store-unreadable", place=place) from error
     except (ValueError, RecursionError, AttributeError, KeyError, TypeError) as error:
         raise StoreError("is not a store's description", code="store-damaged", place=place) from error
-    if fields.get("format") != FORMAT:
-        raise StoreError(
-            f"is of format {fields.get('format')!r}", code="store-format", place=place, hint=f"this reads {FORMAT}"
-        )
+    form = fields.get("format")
+    if not isinstance(form, str) or form not in forms:
+        hint = f"this reads {' and '.join(forms)}"
+        raise StoreError(f"is of format {form!r}", code="store-format", place=place, hint=hint)
     try:
         found = digest(fields)
     except RecursionError as error:
@@ -179,7 +253,7 @@ def read_manifest(folder: Path) -> Manifest:
         )
     said = fields.pop("digest", None)
     try:
-        manifest = Manifest.model_validate_json(json.dumps(fields))
+        manifest = forms[form].model_validate_json(json.dumps(fields))
     except ValidationError as error:
         first = error.errors()[0]
         at = ".".join(str(part) for part in first["loc"])
@@ -188,39 +262,9 @@ def read_manifest(folder: Path) -> Manifest:
         raise StoreError(
             f"says the store's digest is {said}, and it is {manifest.digest}", code="store-damaged", place=place
         )
-    for wrong in _contradictions(manifest):
+    for wrong in manifest.contradictions():
         raise StoreError(wrong, code="store-damaged", place=place)
     return manifest
-
-
-def _contradictions(manifest: Manifest) -> Iterator[str]:
-    """What can not be true of any store, so that no reader need ask again."""
-    tables = [table.file for table in manifest.tables]
-    missing = {DOMAINS, DOCUMENTS, DOCUMENTS_BY_ID, DOCUMENT_ENDS} - set(tables)
-    if missing:
-        yield f"tables: {', '.join(sorted(missing))} is not among them"
-    files = Counter(file.file for file in manifest.files())
-    yield from (f"the file {file!r} is listed {count} times" for file, count in files.items() if count > 1)
-    names = [domain.name for domain in manifest.domains]
-    for before, name in pairwise(names):
-        if before >= name:
-            yield f"domain {name!r} stands behind {before!r}: domains are in order of name, each once"
-    for domain in manifest.domains:
-        total = sum(file.tokens for file in domain.files)
-        if total != domain.tokens:
-            yield f"domain '{domain.name}' has {domain.tokens:,} tokens, and its files hold {total:,}"
-        *full, last = [file.tokens for file in domain.files] or [0]
-        if last > manifest.file_tokens or any(tokens != manifest.file_tokens for tokens in full):
-            yield f"domain '{domain.name}' is not cut into files of {manifest.file_tokens:,} tokens"
-        if not (domain.tokens > 0) <= domain.documents <= domain.tokens:
-            yield f"domain '{domain.name}' has {domain.tokens:,} tokens in {domain.documents:,} documents"
-    if sum(domain.tokens for domain in manifest.domains) >= 2**63:
-        yield "has 2^63 tokens or more"
-    vocabulary, token = manifest.tokenizer.vocabulary, manifest.end_of_document.token
-    if token >= vocabulary:
-        yield f"end of document is {token:,}, and the vocabulary has {vocabulary:,} ids"
-    if vocabulary - 1 > np.iinfo(manifest.dtype).max:
-        yield f"a vocabulary of {vocabulary:,} ids does not go into {manifest.dtype}"
 
 
 def _no_store(folder: Path) -> StoreError:
