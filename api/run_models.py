@@ -10,7 +10,7 @@ from pydantic.config import JsonDict
 
 from api.bodies import RequestBody, VisibleText
 from api.lists import LARGEST_NUMBER
-from api.refs import DIGEST
+from api.refs import DIGEST, DIGEST_PATTERN
 from mixture.names import DIGEST_MARK
 
 RUN = "3f9c0a6be2d14c58"
@@ -75,6 +75,14 @@ class NewProgress(RequestBody):
         examples=["attempt-1"],
         description="Makes sending again safe: a report with this key and step is added once.",
     )
+    lock: str | None = Field(
+        None,
+        pattern=f"^(sha256:)?{DIGEST_PATTERN}$",
+        examples=[None],
+        description="The digest of the lock that the run reads now; null: the one that it read before. Another one, as "
+        "after an amendment, is taken where both read the same up to the run's last report; else 409 "
+        "`history-differs`. A run that went back to a checkpoint reports that one's step first.",
+    )
 
 
 class Progress(BaseModel):
@@ -88,6 +96,10 @@ class Progress(BaseModel):
     key: str | None = Field(examples=["attempt-1"])
     at: datetime = Field(examples=["2026-03-01T12:00:00Z"], description="When the report came in, in UTC.")
     by: str = Field(examples=["trainer"], description="Whose token it was.")
+    lock: str | None = Field(
+        None, examples=[None], description="The digest of the lock that it reads from here on, where that changed."
+    )
+    lock_before: str | None = Field(None, examples=[None], description="The one that it read before, where it changed.")
 
 
 class RunHead(BaseModel):
@@ -96,7 +108,7 @@ class RunHead(BaseModel):
     id: str = Field(examples=[RUN])
     name: str | None = Field(examples=["ablation 7"])
     mixture: str = Field(examples=[f"demo{DIGEST_MARK}{DIGEST}"], description="The mixture's address for good.")
-    digest: str = Field(examples=[DIGEST], description="Of the mixture's lock: SHA-256, lower-case hex.")
+    digest: str = Field(examples=[DIGEST], description="Of the lock that it reads now: SHA-256, lower-case hex.")
     step: int = Field(examples=[15300], description="Steps that are done, by the last report; 0 before the first.")
     steps: int | None = Field(
         examples=[19073], description="Of the whole run; null where the service has its mixture no longer."
@@ -131,6 +143,7 @@ class Run(RunHead):
     """A run, and where it is; `standing` is null where the service has its mixture no longer."""
 
     standing: Standing | None
+    locks: list[Progress] = Field(description="The last 100 reports with which it went on under another lock.")
     links: dict[str, str] = Field(examples=[{"composition": f"/v1/runs/{RUN}/composition"}])
 
 

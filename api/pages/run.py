@@ -19,10 +19,13 @@ from api.repository import ProgressEntry, RunRecord
 from api.run_figures import read_by, standing
 from api.run_models import Standing
 from mixture.catalog import Overview
+from mixture.plan import Lock, lineage_of
 
 SHOWN_LINES = 12
 """Of the log, the last."""
 NEAREST_CAPS = 8
+MOST_MARKS = 20
+"""Amendments along the run, the last."""
 MOST_GROUPS, MOST_LOSSES = 100, 60
 """Of a page: those of which most is planned; more are in its data."""
 
@@ -68,6 +71,25 @@ class PhaseSpan(_Frozen):
     steps: int
 
 
+class AmendmentMark(_Frozen):
+    """An amendment of the run's lock, along the run."""
+
+    number: int
+    step: int
+    reason: str | None
+
+
+class LockLine(_Frozen):
+    """A report with which the run went on under another lock: steps that were done, and the digests of both."""
+
+    seq: int
+    step: int
+    lock: str
+    lock_before: str
+    at: datetime
+    by: str
+
+
 class LogLine(_Frozen):
     """A report: steps that were done, how many domains had a loss in it, and the plain mean of these losses."""
 
@@ -84,6 +106,7 @@ class RunView(_Frozen):
 
     ref:    of its mixture, for good
     seq:    the number of the last report, 0 before the first; step: steps that are done, by it
+    amendments: of the lock that it reads, the last ones; locks: the changes of it, the newest first
     by:     the column whose values are the groups
     capped: domains that have a cap, those that come nearest to it first
     losses: by domain, those of which most is planned first
@@ -102,6 +125,8 @@ class RunView(_Frozen):
     reported: datetime | None
     standing: Standing | None
     phases: tuple[PhaseSpan, ...]
+    amendments: tuple[AmendmentMark, ...]
+    locks: tuple[LockLine, ...]
     by: str | None
     columns: tuple[str, ...]
     groups: tuple[ConsumedLine, ...]
@@ -135,6 +160,7 @@ def run_view(
     mixture: LoadedMixture | None,
     entries: Sequence[ProgressEntry] = (),
     *,
+    changes: Sequence[ProgressEntry] = (),
     by: str | None = None,
     overview: Overview | None = None,
 ) -> RunView:
@@ -142,10 +168,11 @@ def run_view(
 
     mixture: what it trains on, None where that is gone
     entries: the last of its log, in order
+    changes: those with which it went on under another lock, in order
     by:      a column of the catalog to group by; one that there is not counts as none
     """
     step = 0 if run.last is None else run.last.step
-    made = dict[str, Any](by=None, columns=(), groups=(), capped=(), phases=(), standing=None)
+    made = dict[str, Any](by=None, columns=(), groups=(), capped=(), phases=(), amendments=(), standing=None)
     if mixture is not None:
         made = _consumed(mixture, step, by, overview) | {"standing": standing(mixture.lock, step)}
     return RunView(
@@ -160,6 +187,17 @@ def run_view(
         step=step,
         reported=None if run.last is None else run.last.at,
         losses=_losses(entries, mixture),
+        locks=tuple(
+            LockLine(
+                seq=one.seq,
+                step=one.step,
+                lock=one.lock or "",
+                lock_before=one.lock_before or "",
+                at=one.at,
+                by=one.by,
+            )
+            for one in reversed(changes)
+        ),
         log=tuple(
             LogLine(
                 seq=one.seq,
@@ -202,12 +240,23 @@ def _consumed(mixture: LoadedMixture, step: int, by: str | None, overview: Overv
             if one.planned_tokens
         ),
         "capped": tuple(capped[:NEAREST_CAPS]),
+        "amendments": tuple(_marks(mixture.lock)),
         "phases": tuple(
             PhaseSpan(phase=one.name, first_step=one.first_step, steps=one.steps)
             for one in mixture.lock.phases
             if one.steps
         ),
     }
+
+
+def _marks(lock: Lock) -> list[AmendmentMark]:
+    line = lineage_of(lock)
+    first = max(0, len(line) - MOST_MARKS)
+    return [
+        AmendmentMark(number=i, step=one.step, reason=one.reason)
+        for i, one in enumerate(line[first:], start=first + 1)
+        if one.step < lock.data.steps
+    ]
 
 
 def _lines(mixture: LoadedMixture, step: int, column: str) -> list[ConsumedLine]:

@@ -1,7 +1,7 @@
 """The tables: what changes while the service runs. Bytes are in the object folder, rows hold their digests.
 
-Everything is added to and nothing is taken away; of what is there only a name's target, a run's counter and a token's
-end ever change.
+Everything is added to and nothing is taken away; of what is there only a name's target, a run's counter and lock, and a
+token's end ever change.
 """
 
 from __future__ import annotations
@@ -123,7 +123,10 @@ class MoveRow(Base):
 
 
 class RunRow(Base):
-    """A training run of a mixture; `last_seq` is the last number of its log, `key` tells it for who registered it."""
+    """A training run of a mixture; `last_seq` is the last number of its log, `key` tells it for who registered it.
+
+    mixture, digest: of the lock that it reads now; its log says which one it read before
+    """
 
     __tablename__ = "runs"
     __table_args__ = (Index("uq_runs_by_key", "by", "key", unique=True),)
@@ -140,7 +143,10 @@ class RunRow(Base):
 
 
 class ProgressRow(Base):
-    """An entry of a run's log. Only added, numbered from 1 without gaps."""
+    """An entry of a run's log. Only added, numbered from 1 without gaps.
+
+    lock, lock_before: digests, where the run goes on under another lock from this report on
+    """
 
     __tablename__ = "progress"
     __table_args__ = (UniqueConstraint("run", "step", "key", name="uq_progress_run_step_key"),)
@@ -152,6 +158,8 @@ class ProgressRow(Base):
     key: Mapped[str | None] = mapped_column(String(200))
     at: Mapped[datetime] = mapped_column(UtcTime)
     by: Mapped[str] = mapped_column(Text)
+    lock: Mapped[str | None] = mapped_column(Digest)
+    lock_before: Mapped[str | None] = mapped_column(Digest)
 
 
 class TokenRow(Base):

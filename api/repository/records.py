@@ -98,7 +98,10 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class ProgressEntry:
-    """A line of a run's log: so many steps are done, and optionally the loss by domain; None where it is no number."""
+    """A line of a run's log: so many steps are done, and optionally the loss by domain; None where it is no number.
+
+    lock, lock_before: digests of the locks that the run reads from here on, and read before, where that changed
+    """
 
     seq: int
     step: int
@@ -106,11 +109,27 @@ class ProgressEntry:
     key: str | None
     at: datetime
     by: str
+    lock: str | None = None
+    lock_before: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NextLock:
+    """The lock that a run goes on under: its digest (hex) and the reference of its mixture.
+
+    before:   the digest of the lock that it is to take the place of
+    parts_at: the step at which the two part; the run must not have gone further
+    """
+
+    digest: str
+    mixture: str
+    before: str
+    parts_at: int
 
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """A run of the mixture with this lock digest. `mixture` is what it was registered by, `last` its newest report.
+    """A run of the mixture with this lock digest. `mixture` is that one's reference, `last` the run's newest report.
 
     steps: of the whole run; None where its mixture is not kept
     """

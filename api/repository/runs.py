@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from api.repository.database import Database, insert_missing
 from api.repository.errors import RepositoryError
 from api.repository.models import MixtureRow, ProgressRow, RunRow
-from api.repository.records import ProgressEntry, RunRecord
+from api.repository.records import NextLock, ProgressEntry, RunRecord
 from api.repository.refs import read_digest
 from mixture.names import DIGEST_MARK as MARK
 
@@ -95,11 +95,21 @@ class Runs:
             return _run(*found)
 
     def add_progress(
-        self, run_id: str, *, step: int, loss: Mapping[str, float | None] | None, key: str | None, by: str
+        self,
+        run_id: str,
+        *,
+        step: int,
+        loss: Mapping[str, float | None] | None,
+        key: str | None,
+        by: str,
+        lock: NextLock | None = None,
     ) -> Reported:
         """Add to a run's log. With a key, the same report sent again is the entry that is there already.
 
-        Raises `unknown-run`, and `progress-conflict` where step and key are there with another loss.
+        lock: what the run goes on under from here on, None: what it went on under before
+
+        Raises `unknown-run`, `progress-conflict` where step and key are there with another loss, `run-conflict` where
+        another report has changed the lock meanwhile, and `history-differs` where the run has read too far for it.
         """
         _check_id(run_id)
         with self.database.writing() as session:
@@ -110,6 +120,8 @@ class Runs:
             known = None if key is None else _with_key(session, run.number, step, key)
             if known is not None:
                 return Reported(_entry(_same(known, loss)), added=False)
+            if lock is not None:
+                _take(session, run, lock)
             run.last_seq += 1
             row = ProgressRow(
                 run=run.number,
@@ -119,6 +131,8 @@ class Runs:
                 key=key,
                 at=datetime.now(UTC),
                 by=by,
+                lock=None if lock is None else lock.digest,
+                lock_before=None if lock is None else lock.before,
             )
             session.add(row)
             session.flush()
@@ -135,6 +149,15 @@ class Runs:
             rows = session.scalars(asked.order_by(ProgressRow.seq).limit(limit)).all()
             return [_entry(row) for row in rows]
 
+    def lock_changes(self, run_id: str, *, limit: int) -> list[ProgressEntry]:
+        """The last reports with which a run went on under another lock, in order. Raises `unknown-run`."""
+        _check_id(run_id)
+        asked = select(ProgressRow).join(RunRow, RunRow.number == ProgressRow.run)
+        asked = asked.where(RunRow.id == run_id, ProgressRow.lock.is_not(None))
+        with self.database.reading() as session:
+            rows = session.scalars(asked.order_by(ProgressRow.seq.desc()).limit(limit)).all()
+            return [_entry(row) for row in reversed(rows)]
+
     def last_seqs(self, run_ids: Collection[str]) -> dict[str, int]:
         """The last number of each run's log: one question for all runs that are watched."""
         with self.database.reading() as session:
@@ -147,6 +170,30 @@ _WITH_LAST = (
     .outerjoin(ProgressRow, and_(ProgressRow.run == RunRow.number, ProgressRow.seq == RunRow.last_seq))
     .outerjoin(MixtureRow, MixtureRow.digest == RunRow.digest)
 )
+
+
+def _take(session: Session, run: RunRow, lock: NextLock) -> None:
+    """Let a run go on under another lock. Raises `run-conflict`, `history-differs`."""
+    if run.digest != lock.before:
+        raise RepositoryError(
+            f"the run has come to read another lock meanwhile, {run.digest}",
+            code="run-conflict",
+            hint="send it again: it is compared with that one then",
+            run=run.id,
+        )
+    asked = select(ProgressRow.step).where(ProgressRow.run == run.number, ProgressRow.seq == run.last_seq)
+    step = session.scalar(asked) or 0
+    if step > lock.parts_at:
+        raise RepositoryError(
+            f"the run has done {step:,} steps, and the lock {lock.digest} reads something else than the run from step"
+            f" {lock.parts_at:,} on",
+            code="history-differs",
+            hint="a run that went back to a checkpoint reports that one's step first, and then the other lock",
+            run=run.id,
+            step=step,
+            parts_at=lock.parts_at,
+        )
+    run.mixture, run.digest = lock.mixture, lock.digest
 
 
 def _name_of(ref: str) -> str:
@@ -180,7 +227,7 @@ def _unknown(run_id: str) -> RepositoryError:
 
 
 def _entry(row: ProgressRow) -> ProgressEntry:
-    return ProgressEntry(row.seq, row.step, row.loss, row.key, row.at, row.by)
+    return ProgressEntry(row.seq, row.step, row.loss, row.key, row.at, row.by, row.lock, row.lock_before)
 
 
 def _run(row: RunRow, last: ProgressRow | None, steps: int | None) -> RunRecord:

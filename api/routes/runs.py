@@ -20,7 +20,8 @@ from api.lists import LARGEST_NUMBER, Listed, Page, PageQuery, number_after, pag
 from api.nested_tables import progress_table
 from api.problems import Problem, pointer_token
 from api.queries import LONGEST_SHOWN
-from api.repository import ProgressEntry, RunRecord
+from api.refs import Ref
+from api.repository import NextLock, ProgressEntry, RunRecord, write_digest
 from api.run_figures import FIGURES, read_by, standing
 from api.run_models import RUN, NewProgress, NewRun, Progress, ReadRow, Run, RunHead
 from api.security import Reads, Runner, TokenFirst
@@ -28,9 +29,11 @@ from api.services import AppServices, Services
 from api.tables import list_answer, table_answer, table_responses
 from mixture.errors import nearest
 from mixture.names import DIGEST_MARK
+from mixture.plan import parting_step
 
 router = APIRouter(prefix="/v1/runs", tags=["runs"], route_class=TokenFirst)
 MOST_SHOWN = 20
+MOST_LOCKS = 100
 RunId = Annotated[str, Path(max_length=100, examples=[RUN], description="The id that registering the run gave.")]
 
 
@@ -45,7 +48,7 @@ RunId = Annotated[str, Path(max_length=100, examples=[RUN], description="The id 
 def register(new: NewRun, caller: Runner, services: AppServices, response: Response) -> Run:
     """Register a run: from then on it is of the mixture that the name points to now.
 
-    With a key, registering again gives the run that is there.
+    With a key, registering again gives the run that is there; of another lock, where the run could go on under it.
     """
     mixture = services.mixture_to_run(new.mixture)
     ref = f"{mixture.name}{DIGEST_MARK}{mixture.digest}"
@@ -55,9 +58,9 @@ def register(new: NewRun, caller: Runner, services: AppServices, response: Respo
     if done.is_new:
         services.metrics.runs.inc()
     elif done.run.digest != mixture.digest and DIGEST_MARK.lstrip("@") in new.mixture:
-        raise Problem(409, f"the key is that of a run of {done.run.mixture}", code="run-conflict")
+        _check_goes_on(services, done.run, mixture)
     response.status_code = 201 if done.is_new else 200
-    shown = _shown(done.run, mixture if done.is_new else mixture_of(services, done.run))
+    shown = _shown(services, done.run)
     response.headers.update({"Location": shown.url, "Cache-Control": "no-store"})
     return shown
 
@@ -88,8 +91,7 @@ def list_all(
 def show(run_id: RunId, services: AppServices, response: Response) -> Run:
     """A run: its last report, tokens read against those planned, and the next boundary."""
     response.headers["Cache-Control"] = "no-cache"
-    run = services.repository.run(run_id)
-    return _shown(run, mixture_of(services, run))
+    return _shown(services, services.repository.run(run_id))
 
 
 @router.post(
@@ -101,13 +103,17 @@ def show(run_id: RunId, services: AppServices, response: Response) -> Run:
     },
 )
 def report(run_id: RunId, new: NewProgress, caller: Runner, services: AppServices, response: Response) -> Progress:
-    """Add a report to the run's log. Nothing is ever taken out of it."""
+    """Add a report to the run's log, and with a lock say that the run goes on under that one.
+
+    Nothing is ever taken out of the log.
+    """
     repository = services.repository
-    mixture = services.mixture(repository.run(run_id).mixture)
+    run = repository.run(run_id)
+    mixture, lock = _reads_now(services, run, new.lock)
     schedule = mixture.lock.schedule()
     schedule.positions_before(new.step)
     _check_domains(new.loss or {}, schedule.names)
-    done = repository.add_progress(run_id, step=new.step, loss=new.loss, key=new.key, by=caller.name)
+    done = repository.add_progress(run_id, step=new.step, loss=new.loss, key=new.key, by=caller.name, lock=lock)
     if done.added:
         services.metrics.reports.inc()
     response.status_code = 201 if done.added else 200
@@ -199,6 +205,37 @@ def mixture_of(services: Services, run: RunRecord) -> LoadedMixture | None:
         return None
 
 
+def _reads_now(services: Services, run: RunRecord, lock: str | None) -> tuple[LoadedMixture, NextLock | None]:
+    """The mixture that a run reads from a report on, and the lock that it says, where that is another one.
+
+    Raises Problem 404 `unknown-mixture`, of a lock that is not here too.
+    """
+    digest = None if lock is None else lock.removeprefix("sha256:")
+    if digest in (None, run.digest):
+        return services.mixture(run.mixture), None
+    own = services.mixture(run.mixture)
+    found = _under_name(services, own.name, str(digest))
+    ref = f"{found.name}{DIGEST_MARK}{found.digest}"
+    return found, NextLock(found.digest, ref, run.digest, parting_step(own.lock, found.lock))
+
+
+def _under_name(services: Services, name: str, digest: str) -> LoadedMixture:
+    """The mixture with this lock digest, by the name of the run's own where that has led to it."""
+    try:
+        return services.mixture(Ref(name, digest))
+    except Problem as problem:
+        if problem.code != "unknown-mixture":
+            raise
+    return services.mixture_to_run(write_digest(digest))
+
+
+def _check_goes_on(services: Services, run: RunRecord, mixture: LoadedMixture) -> None:
+    """Raise Problem 409, `run-conflict`, where a run has read past where this mixture's lock parts from its own."""
+    own = mixture_of(services, run)
+    if own is None or _step(run) > parting_step(own.lock, mixture.lock):
+        raise Problem(409, f"the key is that of a run of {run.mixture}", code="run-conflict")
+
+
 def _check_domains(loss: Mapping[str, float | None], names: tuple[str, ...]) -> None:
     known = set(names)
     unknown = [name for name in loss if name not in known]
@@ -230,8 +267,15 @@ def _head(run: RunRecord) -> dict[str, Any]:
     }
 
 
-def _shown(run: RunRecord, mixture: LoadedMixture | None) -> Run:
+def _shown(services: Services, run: RunRecord) -> Run:
+    mixture = mixture_of(services, run)
+    changes = services.repository.lock_changes(run.id, limit=MOST_LOCKS)
     here = f"{router.prefix}/{run.id}"
     links = {part: f"{here}/{part}" for part in ("progress", "composition", "events")}
     links["mixture"] = f"/v1/mixtures/{run.mixture}"
-    return Run(**_head(run), standing=None if mixture is None else standing(mixture.lock, _step(run)), links=links)
+    return Run(
+        **_head(run),
+        standing=None if mixture is None else standing(mixture.lock, _step(run)),
+        locks=[progress_shown(one) for one in changes],
+        links=links,
+    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import string
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,14 +12,13 @@ import typer
 
 from mixture.cli.output import AsJson, print_json
 from mixture.cli.plan import SpecFile
-from mixture.cli.remote import Scope, To, Token, explained, service_at
+from mixture.cli.remote import DIGEST_DIGITS, Scope, To, Token, digest_of, explained, service_at
 from mixture.errors import MixtureError, Place, ServiceError
 from mixture.file_names import SPEC_FILE, STORE_TABLE
 
 if TYPE_CHECKING:
+    from mixture.plan import Plan
     from mixture.spec import Spec
-
-DIGEST_DIGITS = 64
 
 
 def register(app: typer.Typer) -> None:
@@ -42,25 +40,32 @@ def publish(
         Path | None,
         typer.Option("--lock", metavar="LOCK", help="The lock that must come out. Default: SPEC's, if it is there."),
     ] = None,
+    leaves_run: Annotated[
+        list[str] | None,
+        typer.Option("--leaves-run", metavar="RUN", help="A run that may stay with its lock, whatever it has read."),
+    ] = None,
     token: Token = None,
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Publish a spec with its tables. The service plans and locks it itself; doing it again changes nothing."""
-    from mixture.plan import finding_json, make_plan
+    """Publish a spec with its tables. The service plans and locks it itself; doing it again changes nothing.
+
+    A lock that `mixture amend` made is published with the spec that it was amended to: --lock says it.
+    """
+    from mixture.plan import finding_json
     from mixture.spec import load_spec
 
     digest = _digest(replaces)
     loaded = load_spec(spec)
-    planned = make_plan(loaded)
-    planned.require()
     beside = spec.with_suffix(".lock.json")
     if lock is None and beside.is_file():
         lock = beside
+    planned = _planned(loaded, lock)
     body = {
         "spec": _text(spec),
         "tables": _tables(loaded),
         "lock": None if lock is None else _text(lock),
+        **({"leaves_runs": leaves_run} if leaves_run else {}),
     }
     service = service_at(to, token)
     try:
@@ -82,12 +87,24 @@ def publish(
     print(f"digest {done['digest']}, " + ("without a lock of yours to compare" if lock is None else f"that of {lock}"))
 
 
+def _planned(spec: Spec, lock: Path | None) -> Plan:
+    """The plan that the service should come to; of an amended lock, or one with pools, with what it brings along."""
+    from mixture.plan import check_lock, make_plan, read_lock
+
+    given = None if lock is None else read_lock(lock)
+    if given is not None and (given.amends is not None or given.data.pools):
+        return check_lock(given, spec)
+    planned = make_plan(spec)
+    planned.require()
+    return planned
+
+
 def _digest(text: str | None) -> str | None:
     """`sha256:…` of a digest with or without that mark."""
     if text is None:
         return None
-    digits = text.strip().lower().removeprefix("sha256:")
-    if len(digits) != DIGEST_DIGITS or not set(digits) <= set(string.hexdigits):
+    digits = digest_of(text)
+    if digits is None:
         hint = f"all {DIGEST_DIGITS} digits are needed: GET /v1/mixtures/NAME says them"
         raise typer.BadParameter(f"{text!r} is no digest: {hint}", param_hint="--replaces")
     return f"sha256:{digits}"
@@ -127,6 +144,8 @@ def _here(error: ServiceError, spec: Spec) -> ServiceError:
     """What the service said, in terms of this command: its options, and the files that it was run on."""
     if error.code == "digest-required":
         error.hint = f"--replaces {error.facts['current']}"
+    if error.code == "run-consumed":
+        error.hint = "amend at a later step; or --leaves-run RUN, and the run stays with its lock"
     if error.code == "invalid-request" and error.message.startswith("path /name:"):
         error.message = "this can not be the name of a mixture"
         error.hint = "--name: up to 100 letters, digits, '.', '_' and '-', a letter or digit first"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from enum import StrEnum
@@ -28,6 +29,13 @@ Patience = Annotated[
 ANSWER_SECONDS = 120.0
 """How long an answer may take: a large mixture is planned by the service before it answers."""
 PAGE = 1000
+DIGEST_DIGITS = 64
+
+
+def digest_of(text: str) -> str | None:
+    """The hex of a digest with or without `sha256:`, None for what is none."""
+    digits = text.strip().lower().removeprefix("sha256:")
+    return digits if len(digits) == DIGEST_DIGITS and set(digits) <= set(string.hexdigits) else None
 
 
 class Scope(StrEnum):

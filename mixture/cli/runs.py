@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from mixture.cli.output import AsJson, print_json, print_styled, print_table, table
-from mixture.cli.remote import Patience, Scope, To, Token, explained, items, service_at
+from mixture.cli.remote import Patience, Scope, To, Token, digest_of, explained, items, service_at
 
 PATIENCE_SECONDS = 600.0
 """As streams have it."""
@@ -80,6 +80,12 @@ def report(
         list[str] | None,
         typer.Option("--loss", metavar="DOMAIN=X", help="Loss of a domain, or nan; may stand more than once."),
     ] = None,
+    lock: Annotated[
+        str | None,
+        typer.Option(
+            "--lock", metavar="LOCK", help="The lock that it reads now, a file or a digest, if not as before."
+        ),
+    ] = None,
     key: Annotated[
         str | None,
         typer.Option("--key", metavar="TEXT", help="A step with a key counts once; default: one made for this report."),
@@ -93,9 +99,13 @@ def report(
     from mixture.client import report_progress
 
     losses = _losses(loss) if loss else None
+    digest = None if lock is None else _digest(lock)
     with explained(Scope.RUN):
-        entry = report_progress(to, run, step=step, loss=losses, key=key, token=token, patience_seconds=patience)
-    print_json(entry) if as_json else print(f"report {entry['seq']:,}: step {entry['step']:,}")
+        entry = report_progress(
+            to, run, step=step, loss=losses, lock=digest, key=key, token=token, patience_seconds=patience
+        )
+    more = f", from here on under lock {entry['lock'][:12]}" if entry["lock"] else ""
+    print_json(entry) if as_json else print(f"report {entry['seq']:,}: step {entry['step']:,}{more}")
 
 
 def show(run: RunId, to: To, token: Token = None, *, as_json: AsJson = False) -> None:
@@ -185,6 +195,13 @@ def _losses(said: list[str]) -> dict[str, float]:
     return losses
 
 
+def _digest(lock: str) -> str:
+    """The digest of a lock's file, or one as it was said."""
+    from mixture.plan import read_lock
+
+    return digest_of(lock) or read_lock(lock).digest
+
+
 def _standing_text(run: Mapping[str, Any]) -> str:
     standing = run["standing"]
     tokens = f"{standing['tokens']:,} of {standing['planned_tokens']:,} tokens"
@@ -201,4 +218,6 @@ def _standing_text(run: Mapping[str, Any]) -> str:
 def _entry_text(entry: Mapping[str, Any], steps: int | None) -> str:
     text = f"{entry['at']}  step {entry['step']:,}" + (f" of {steps:,}" if steps else "")
     losses: Mapping[str, float | None] = entry["loss"] or {}
+    if entry.get("lock"):
+        text += f"  from here on under lock {entry['lock'][:12]}"
     return text + "".join(f"  {name} {'null' if x is None else f'{x:.4f}'}" for name, x in losses.items())

@@ -68,6 +68,7 @@ def report_progress(
     *,
     step: int,
     loss: Mapping[str, SupportsFloat | None] | None = None,
+    lock: str | None = None,
     key: str | None = None,
     token: str | None = None,
     patience_seconds: float = PATIENCE_SECONDS,
@@ -76,16 +77,18 @@ def report_progress(
 
     step:  steps that are done; of what was read, the service says what follows from it
     loss:  by domain; what is no finite number, as of a run that diverges, is reported as null
+    lock:  digest of the lock that the run reads, where it may be another one than before, as after an amendment; a run
+           that went back to a checkpoint reports the checkpoint's step first
     key:   marks the report, so that the same sent again is not another; made here where there is none
     token: with the scope `run`
     patience_seconds: after which trying again is given up; 0: it is sent once
 
     Gives the line of the run's log. Raises ServiceError: `service-unreachable`, `unknown-run`, `unknown-domain`,
-    `progress-conflict` and others as the service says.
+    `progress-conflict`, `history-differs` and others as the service says.
     """
     service = Service(service_address(url), token, patience_seconds=patience_seconds)
     finite = None if loss is None else {domain: _finite(value) for domain, value in loss.items()}
-    body = {"step": step, "loss": finite, "key": key or _new_key()}
+    body = {"step": step, "loss": finite, "key": key or _new_key()} | ({} if lock is None else {"lock": lock})
     entry: dict[str, Any] = service.ask("POST", f"{run_path(run_id)}/progress", body)
     return entry
 
@@ -122,6 +125,8 @@ def watch_run(
                     if event == "progress":
                         after = entry["seq"]
                         yield entry
+                        if entry.get("lock"):
+                            steps = steps_of(find_run(url, run_id, token=token, patience_seconds=patience_seconds))
                         if entry["step"] == steps:
                             return
             raise InterruptedRequestError(f"{service.url}: the events of {run_id} broke off")

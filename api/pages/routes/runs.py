@@ -16,6 +16,8 @@ from api.security import Reads
 from api.services import AppServices
 
 router = APIRouter(tags=["pages"], include_in_schema=False, dependencies=[Reads])
+MOST_CHANGES = 20
+"""Of the run's lock, the last."""
 READ_ENTRIES = 1000
 """Of the log, the last: what charts of losses are made of."""
 
@@ -30,10 +32,11 @@ def run(
     mixture = mixture_of(services, record)
     overview = None if mixture is None else overview_of(mixture)
     entries = services.repository.progress(run_id, after=max(0, seq - READ_ENTRIES), limit=READ_ENTRIES)
+    changes = services.repository.lock_changes(run_id, limit=MOST_CHANGES)
     return page_answer(
         request,
         "run.html",
         of=f"{record} {overview}",
         lifetime=Lifetime.NOT_AT_ALL,
-        make=lambda: run_view(record, mixture, entries, by=by, overview=overview),
+        make=lambda: run_view(record, mixture, entries, changes=changes, by=by, overview=overview),
     )

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from api.repository import Repository, RepositoryError
+from api.repository import NextLock, Repository, RepositoryError
 
 DIGEST = "ab" * 32
 
@@ -127,3 +127,29 @@ def test_of_many_who_register_one_key_at_once_one_does(repository):
         done = list(threads.map(register, range(24)))
     assert [one.is_new for one in done].count(True) == 1
     assert len({one.run.id for one in done}) == len(repository.runs(limit=100)) == 1
+
+
+def test_a_run_goes_on_under_another_lock_from_a_report_on(repository):
+    run, next_digest = create(repository), "cd" * 32
+    lock = NextLock(next_digest, f"demo@sha256:{next_digest}", before=DIGEST, parts_at=20)
+    report(repository, run, 20)
+    done = repository.add_progress(run.id, step=25, loss=None, key="k", by="trainer", lock=lock)
+    assert (done.entry.lock, done.entry.lock_before) == (next_digest, DIGEST)
+    assert report(repository, run, 25, key="k").entry == done.entry
+    report(repository, run, 30)
+    found = repository.run(run.id)
+    assert (found.digest, found.mixture) == (next_digest, f"demo@sha256:{next_digest}")
+    assert repository.lock_changes(run.id, limit=10) == [done.entry]
+    assert repository.lock_changes(run.id, limit=0) == []
+
+
+def test_a_lock_is_not_taken_where_the_run_has_read_further_or_reads_another_one(repository):
+    run, far = create(repository), NextLock("cd" * 32, "demo", before=DIGEST, parts_at=19)
+    report(repository, run, 20)
+    stale = NextLock("cd" * 32, "demo", before="ef" * 32, parts_at=100)
+    for lock, code in ((far, "history-differs"), (stale, "run-conflict")):
+        with pytest.raises(RepositoryError) as refused:
+            repository.add_progress(run.id, step=21, loss=None, key=None, by="trainer", lock=lock)
+        assert refused.value.code == code
+    assert repository.run(run.id).digest == DIGEST
+    assert [entry.seq for entry in repository.progress(run.id, limit=10)] == [1]
