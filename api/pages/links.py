@@ -66,6 +66,10 @@ class Links(Protocol):
         """Where a form asks for `step` or `position`."""
         ...
 
+    def trace(self, ref: str, **query: Query) -> str:
+        """Text followed through the run; in files there is none, and it is the mixture's page."""
+        ...
+
     def run(self, run_id: str, **query: Query) -> str:
         """A run, against its plan."""
         ...
@@ -132,6 +136,9 @@ class ServedLinks:
     def steps(self, ref: str) -> str:
         return self._at(f"/mixtures/{_part(ref)}/steps", {})
 
+    def trace(self, ref: str, **query: Query) -> str:
+        return self._at(f"/mixtures/{_part(ref)}/trace", query)
+
     def run(self, run_id: str, **query: Query) -> str:
         return self._at(f"/runs/{_part(run_id)}", query)
 
@@ -193,6 +200,9 @@ class FileLinks:
 
     def steps(self, ref: str) -> str:
         return self._to(f"mixtures/{_name(ref)}/steps/index.html")
+
+    def trace(self, ref: str, **query: Query) -> str:
+        return self.mixture(ref, **query)
 
     def run(self, run_id: str, **query: Query) -> str:
         return self._to(f"runs/{_part(run_id)}.html") + _query(query)

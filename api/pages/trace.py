@@ -1,0 +1,229 @@
+"""Text followed through a run: every step and slot that reads a document or token, and what was read before a step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+from typing import Any
+
+import pyarrow as pa
+from pydantic import BaseModel, ConfigDict
+
+from api.library import LoadedMixture
+from api.pages.catalog_facts import pinned
+from api.pages.step_sequences import Attribute, StoreState
+from api.problems import Problem
+from api.trace_reads import READS, SUMS, bounded_sums, check_traced, document_traces, read_row
+from mixture.errors import MixtureError
+from mixture.store import Store
+from mixture.stream import Trace, trace_range
+
+SHOWN_READS = 50
+SHOWN_VALUES = 100
+FIRST_COLUMNS = ("licence", "license", "source")
+"""What sums are by where nothing is said."""
+MOST_NAMES = 1000
+"""Domains that the page offers by name."""
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class Asked(_Frozen):
+    """What the page is asked for. `until` and `by`: of the sums; the others: of the trace."""
+
+    document: str | None = None
+    domain: str | None = None
+    token: int | None = None
+    from_step: int = 0
+    until: int | None = None
+    by: str | None = None
+
+    @property
+    def is_backwards(self) -> bool:
+        """Whether a document or a token is to be traced."""
+        return self.document is not None or self.token is not None
+
+
+class ReadLine(_Frozen):
+    """A sequence that reads of what is traced; from_token, to_token: which part of it, counted from its first."""
+
+    position: int
+    step: int
+    slot: int
+    epoch: int
+    draw: int
+    sequence: int
+    first_token: int
+    tokens: int
+    from_token: int
+    to_token: int
+    masked_tokens: int
+
+
+class TraceLines(_Frozen):
+    """A document at one place of the store, or a token; times: how often it is read; reads: the first of them."""
+
+    document: str | None
+    domain: str
+    first_token: int
+    tokens: int
+    attributes: tuple[Attribute, ...]
+    times: int
+    reads: tuple[ReadLine, ...]
+
+    @property
+    def is_masked(self) -> bool:
+        """Whether any of it is hidden in the reads that are shown."""
+        return any(one.masked_tokens for one in self.reads)
+
+
+class SumLine(_Frozen):
+    """What was read of the documents with one value; share: of all tokens read, repeats counted."""
+
+    value: str | int | float | bool | None
+    documents: int
+    tokens: int
+    tokens_with_repeats: int
+    tokens_masked: int
+    share: float
+
+
+class TraceView(_Frozen):
+    """A trace, sums, both, or what is wrong with what was asked.
+
+    ref:     how the page names the mixture; pinned: the reference that never changes
+    domains: the names that are offered, none where there are very many
+    columns: what sums can be by
+    store:   whether documents can be looked up
+    said, hint: why there is no answer, and what would be right
+    """
+
+    name: str
+    ref: str
+    pinned: str
+    steps: int
+    domains: tuple[str, ...]
+    columns: tuple[str, ...]
+    store: StoreState
+    asked: Asked
+    traces: tuple[TraceLines, ...] = ()
+    sums: tuple[SumLine, ...] | None = None
+    total: SumLine | None = None
+    said: str | None = None
+    hint: str | None = None
+
+    def table(self) -> pa.Table:
+        """The values of the sums where they are asked for; else a row a read, as shown."""
+        if self.sums is not None:
+            made: dict[str, Any] = {"value": pa.array([_text(one.value) for one in self.sums], pa.string())}
+            for name in SUMS:
+                made[name] = pa.array([getattr(one, name) for one in self.sums], pa.int64())
+            return pa.table(made)
+        rows = [(one, read) for one in self.traces for read in one.reads]
+        made = {
+            "document": pa.array([one.document for one, _ in rows], pa.string()),
+            "domain": pa.array([one.domain for one, _ in rows], pa.string()),
+        }
+        for name in READS.names:
+            made[name] = pa.array([getattr(read, name) for _, read in rows], pa.int64())
+        return pa.table(made)
+
+    @property
+    def listed(self) -> tuple[SumLine, ...]:
+        """The values that the page lists."""
+        return (self.sums or ())[:SHOWN_VALUES]
+
+
+def trace_view(
+    mixture: LoadedMixture, asked: Asked, *, ref: str | None = None, store: Store | None = None
+) -> TraceView:
+    """The view of what is asked. What can not be answered is said on the page, and is no problem of its own.
+
+    ref:   how the page names the mixture; None: by its name
+    store: where documents are looked up
+    """
+    schedule = mixture.lock.schedule()
+    made = TraceView(
+        name=mixture.name,
+        ref=ref or mixture.name,
+        pinned=pinned(mixture),
+        steps=schedule.steps,
+        domains=schedule.names if len(schedule.names) <= MOST_NAMES else (),
+        columns=_columns(store),
+        store=StoreState.NONE if store is None else StoreState.THERE,
+        asked=asked,
+    )
+    try:
+        if asked.is_backwards:
+            made = made.model_copy(update={"traces": tuple(map(_lines, _traces(mixture, asked, store)))})
+        if asked.until is not None:
+            by = asked.by or _first_column(made.columns)
+            made = made.model_copy(update={"asked": asked.model_copy(update={"by": by})})
+            made = made.model_copy(update=_sums(mixture, asked.until, by, store))
+    except Problem as problem:
+        return made.model_copy(update={"said": problem.detail, "hint": problem.hint})
+    except MixtureError as error:
+        return made.model_copy(update={"said": error.message, "hint": error.hint})
+    return made
+
+
+def _columns(store: Store | None) -> tuple[str, ...]:
+    if store is None:
+        return ()
+    try:
+        return tuple(dict.fromkeys(["domain", *store.attributes, *store.labels.column_names[2:]]))
+    except MixtureError:
+        return ("domain",)
+
+
+def _traces(mixture: LoadedMixture, asked: Asked, store: Store | None) -> Sequence[Trace]:
+    if asked.document is not None:
+        return document_traces(mixture.lock, _there(store), [asked.document], from_step=asked.from_step)
+    if asked.domain is None or asked.token is None:
+        raise Problem(422, "a token is one of a domain", hint="say both")
+    check_traced(mixture.lock.schedule(), [(asked.domain, 1)], name="token", from_step=asked.from_step)
+    return [trace_range(mixture.lock, asked.domain, asked.token, 1, from_step=asked.from_step)]
+
+
+def _there(store: Store | None) -> Store:
+    if store is None:
+        hint = "a domain and a token in it can be traced without one"
+        raise Problem(404, "this service has no store of this mixture's text", code="store-missing", hint=hint)
+    return store
+
+
+def _lines(trace: Trace) -> TraceLines:
+    attributes = {} if trace.document is None else trace.document.attributes
+    return TraceLines(
+        document=None if trace.document is None else trace.document.id,
+        domain=trace.domain,
+        first_token=trace.first_token,
+        tokens=trace.tokens,
+        attributes=tuple(Attribute(name=name, value=value) for name, value in attributes.items() if value),
+        times=trace.times,
+        reads=tuple(ReadLine(**read_row(read)) for read in islice(trace.reads(), SHOWN_READS)),
+    )
+
+
+def _first_column(columns: Sequence[str]) -> str:
+    return next((name for name in columns if name in FIRST_COLUMNS), "domain")
+
+
+def _sums(mixture: LoadedMixture, until: int, by: str, store: Store | None) -> dict[str, object]:
+    found = bounded_sums(mixture.lock, _there(store), until, by)
+    whole = found.total.tokens_with_repeats or 1
+    lines = [
+        SumLine(
+            value=one.value,
+            share=one.tokens_with_repeats / whole,
+            **{name: getattr(one, name) for name in SUMS},
+        )
+        for one in (*found.values, found.total)
+    ]
+    return {"sums": tuple(lines[:-1]), "total": lines[-1]}
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
