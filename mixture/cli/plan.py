@@ -112,6 +112,13 @@ def lock(
     is_same = old is not None and lock_text(old) == lock_text(fixed)
     if not is_same:
         write_lock(fixed, path)
+    dropped = [] if old is None else [domain.name for domain in old.data.domains if domain.pool_tokens is not None]
+    if dropped:
+        print(
+            f"the lock that is replaced kept {len(dropped)} domains to pools, which no spec says: the new one reads"
+            " them whole; `mixture ladder` makes both",
+            file=sys.stderr,
+        )
     if as_json:
         findings = [finding_json(finding) for finding in made.findings]
         print_json({"lock": str(path), "digest": fixed.digest, "changed": not is_same, "findings": findings})

@@ -85,7 +85,8 @@ def make_ladder(
     the spec's batch, is the full run: its plan is the spec's own.
 
     Without pools, and while the sequence length stays the same, a rung reads of each domain the first part of what
-    larger ones read. With pools, a rung's pools are parts of those of larger rungs.
+    larger ones read. With pools, a rung's pools are parts of those of larger rungs, and each is read in an order of its
+    own: of a domain that is read for less than an epoch, other text than that which a larger rung reads.
 
     Raises PlanError `rung-twice`, and what `rung_spec` and `make_plan` do.
     """

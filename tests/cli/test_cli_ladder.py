@@ -76,3 +76,20 @@ def test_all_domains_are_shown_only_if_asked(run, small):
     assert "and 20 more domains" in some
     every = run("ladder", small / "mixture.yaml", "--rung", "25.6K", "--all").stdout
     assert all(f"d{i:02}" in every for i in range(60))
+
+
+def test_making_the_lock_of_a_rung_anew_says_that_its_pools_are_gone(run, small):
+    run("ladder", small / "mixture.yaml", *SIMULATED, "-o", small / "rungs")
+    again = run("lock", "small-12.8K.yaml", cwd=small / "rungs")
+    assert "kept 3 domains to pools" in again.stderr
+    assert "pools" not in run("lock", "small-12.8K.yaml", cwd=small / "rungs").stderr
+
+
+def test_rungs_over_a_store_fix_its_text_and_can_be_streamed(run, demo, tmp_path):
+    spec, store = demo[0] / "demo" / "mixture.yaml", demo[0] / "demo" / "store"
+    rungs = ("--rung", "1M:8", "--rung", "4M:16")
+    for line in run("ladder", spec, *rungs, "--simulate-epochs", "--json", "-o", tmp_path).stdout.splitlines():
+        rung = json.loads(line)
+        assert json.loads(run("lock", "--check", rung["spec"], "--json").stdout)["text_compared"] is True
+        shown = run("stream", rung["lock"], "--store", store, "--json").stdout.splitlines()
+        assert len(shown) == rung["phases"][0]["batch_sequences"]

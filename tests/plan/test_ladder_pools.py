@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from mixture.plan import make_ladder, parse_rung, write_lock
+from mixture.plan import make_ladder, make_plan, parse_rung, write_lock
 from mixture.schedule import WHOLE, Schedule, ScheduleData, Segment, apportion
 from mixture.spec import load_spec
 
@@ -143,6 +143,11 @@ def test_limits_are_held_against_the_pool(write_spec):
     assert rung.full.domains[0].epochs == Fraction(15, 4)
     assert Fraction(3) < rung.plan.domains[0].epochs <= Fraction(15, 4)
     assert not rung.plan.refusals
+
+
+def test_a_pool_without_a_whole_sequence_is_found_by_name(small):
+    plan = make_plan(small, pools={"few": 15, "code": 16})
+    assert [(finding.code, finding.facts["domain"]) for finding in plan.refusals] == [("domain-too-small", "few")]
 
 
 def test_rows_of_a_rung_with_pools_are_the_oracles(small, oracle_path, tmp_path):
