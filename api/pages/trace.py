@@ -144,23 +144,22 @@ def trace_view(
     ref:   how the page names the mixture; None: by its name
     store: where documents are looked up
     """
-    schedule = mixture.lock.schedule()
+    schedule, columns = mixture.lock.schedule(), _columns(store)
+    by = asked.by or _first_column(columns)
     made = TraceView(
         name=mixture.name,
         ref=ref or mixture.name,
         pinned=pinned(mixture),
         steps=schedule.steps,
         domains=schedule.names if len(schedule.names) <= MOST_NAMES else (),
-        columns=_columns(store),
+        columns=columns,
         store=StoreState.NONE if store is None else StoreState.THERE,
-        asked=asked,
+        asked=asked.model_copy(update={"by": by}),
     )
     try:
         if asked.is_backwards:
             made = made.model_copy(update={"traces": tuple(map(_lines, _traces(mixture, asked, store)))})
         if asked.until is not None:
-            by = asked.by or _first_column(made.columns)
-            made = made.model_copy(update={"asked": asked.model_copy(update={"by": by})})
             made = made.model_copy(update=_sums(mixture, asked.until, by, store))
     except Problem as problem:
         return made.model_copy(update={"said": problem.detail, "hint": problem.hint})
