@@ -48,7 +48,7 @@ class StepReader(LocalStream):
     def no_rows(self) -> pa.RecordBatch:
         """A record batch without rows."""
         one = np.ones(1, np.int64)
-        spans = Spans(np.arange(2), one, one) if self._documents else None
+        spans = Spans(np.arange(2), one, one, one.astype(np.bool_)) if self._documents else None
         tokens = one[:, None].astype(self.store.dtype)
         masked = None if self._masks is None else np.zeros(tokens.shape, np.bool_)
         row = Batch(0, tokens, np.zeros(1, np.int32), one, one, one, spans, masked)
@@ -130,6 +130,7 @@ def open_steps(
         next_token=next_token,
         documents=documents,
         uneven=uneven,
+        dtype=None,
         accept_content=None,
     )
     if first_step == opened.steps:

@@ -22,10 +22,10 @@ STREAMED: dict[int | str, dict[str, Any]] = {
     200: {
         "description": (
             "An Arrow IPC stream: step, position, domain, epoch, first_token, input_ids; with `documents` the lists "
-            "document (its number within its domain) and document_end (within the row) too. Where the lock takes text "
-            "down, a list `masked` says which tokens were, from their step on: the end of a document stands in their "
-            "place, and no loss is to be taken there. A step is one or more "
-            "record batches; the last one's message has the metadata `mixture.step`, `mixture.rows` and "
+            "document (its number within its domain) and document_end (within the row), and document_closed (whether a "
+            "document ends with the row) too. Where the lock takes text down, a list `masked` says which tokens were, "
+            "from their step on: the end of a document stands in their place, and no loss is to be taken there. A step "
+            "is one or more record batches; the last one's message has the metadata `mixture.step`, `mixture.rows` and "
             "`mixture.checksum`. "
             "A record batch without rows ends the stream: `mixture.end` is `complete`, `stopping` or `failed`, and "
             "`mixture.next_step` is where to go on. A body without it was cut."
@@ -57,7 +57,8 @@ def stream(
         bool, Query(description="One token more a row: the one that follows. Rows begin where they did.")
     ] = False,
     documents: Annotated[
-        bool, Query(description="Say where documents begin and end in each row: document, document_end.")
+        bool,
+        Query(description="Say where documents begin and end in each row: document, document_end, document_closed."),
     ] = False,
     uneven: Annotated[
         bool, Query(description="Let ranks differ by one row where the batch can not be shared.")

@@ -123,6 +123,7 @@ class _Rows:
             epoch=np.empty(n, np.int64),
             first_token=np.empty(n, np.int64),
             masked=None if expected.masks is None else np.empty((n, length + expected.more_tokens), np.bool_),
+            next_token=expected.more_tokens == 1,
         )
         self._spans: list[Spans] | None = [] if expected.documents else None
         self._there = 0
@@ -190,7 +191,8 @@ def _spans(record: pa.RecordBatch) -> Spans:
         raise InterruptedRequestError("documents and their ends are not as many")
     offsets = np.zeros(len(counts) + 1, np.int64)
     np.cumsum(counts.to_numpy(), out=offsets[1:])
-    return Spans(offsets, document.flatten().to_numpy().copy(), end.flatten().to_numpy().copy())
+    closed = record.column("document_closed").to_numpy(zero_copy_only=False)
+    return Spans(offsets, document.flatten().to_numpy().copy(), end.flatten().to_numpy().copy(), closed)
 
 
 def _joined(parts: list[Spans]) -> Spans:
@@ -200,4 +202,5 @@ def _joined(parts: list[Spans]) -> Spans:
         np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)]),
         np.concatenate([part.document for part in parts]),
         np.concatenate([part.end for part in parts]),
+        np.concatenate([part.closed for part in parts]),
     )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
-from types import TracebackType
-from typing import Self
+from collections.abc import Iterator
+
+import numpy.typing as npt
 
 from mixture.client.address import mixture_address
 from mixture.client.body import Body
@@ -31,7 +31,8 @@ class RemoteStream(Stream):
     It has what a local stream has, states included: a state of one is loaded by the other. Schedule, history and
     content are worked out here, from the lock and the contents that the service stated when the stream was opened; the
     service is asked for rows only, and refused when they are not of that run. A step is given once, and whole, whatever
-    happens to the connection. To be closed, or used as a context.
+    happens to the connection. To be closed, or used as a context: `close` leaves the service; asked for another batch,
+    the stream connects again and goes on.
     """
 
     def __init__(
@@ -46,6 +47,7 @@ class RemoteStream(Stream):
         next_token: bool,
         documents: bool,
         uneven: bool,
+        dtype: npt.DTypeLike | None,
         accept_content: str | None,
     ) -> None:
         super().__init__(
@@ -57,39 +59,28 @@ class RemoteStream(Stream):
             next_token=next_token,
             documents=documents,
             uneven=uneven,
+            dtype=dtype,
             accept_content=accept_content,
         )
         self._service = service
 
-    def close(self) -> None:
-        """Leave the service. Asked for another batch, the stream connects again and goes on."""
-        batches, self._batches = self._batches, None
-        if isinstance(batches, Generator):
-            batches.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def _read(self, step: int) -> Iterator[Batch]:
+    def _read(self, steps: range) -> Iterator[Batch]:
         attempts = self._service.attempts()
-        while step < self.steps:
-            try:
-                for batch in self._receive(step):
-                    attempts.succeeded()
-                    step = batch.step + 1
-                    yield batch
-            except InterruptedRequestError as error:
-                attempts.failed(error)
+        for part in _parts(steps):
+            step = part.start
+            while step < part.stop:
+                try:
+                    for batch in self._receive(range(step, part.stop)):
+                        attempts.succeeded()
+                        step = batch.step + 1
+                        yield batch
+                except InterruptedRequestError as error:
+                    attempts.failed(error)
 
-    def _receive(self, step: int) -> Iterator[Batch]:
+    def _receive(self, steps: range) -> Iterator[Batch]:
         """The steps of one answer. Raises InterruptedRequestError where it does not end as it should."""
         expected = Expected(
-            metadata=stream_metadata(self, step),
+            metadata=stream_metadata(self, steps.start),
             schedule=self._schedule,
             dtype=self.store.dtype,
             rank=self.rank,
@@ -99,9 +90,8 @@ class RemoteStream(Stream):
             masks=self._masks,
             hidden=self.store.end_of_document,
         )
-        steps = range(step, min(step + MOST_STEPS, self.steps))
         query = {
-            "first_step": step,
+            "first_step": steps.start,
             "steps": len(steps),
             "rank": self.rank,
             "world_size": self.world_size,
@@ -126,6 +116,15 @@ class RemoteStream(Stream):
             ) from error
 
 
+def _parts(steps: range) -> Iterator[range]:
+    """Steps as requests ask for them: consecutive ones, at most `MOST_STEPS`."""
+    if len(steps) > 1 and steps.step > 1:
+        yield from (range(step, step + 1) for step in steps)
+        return
+    for first in range(steps.start, steps.stop, MOST_STEPS):
+        yield range(first, min(first + MOST_STEPS, steps.stop))
+
+
 def open_remote_stream(
     url: str,
     rank: int = 0,
@@ -135,6 +134,7 @@ def open_remote_stream(
     next_token: bool = False,
     documents: bool = False,
     uneven: bool = False,
+    dtype: npt.DTypeLike | None = None,
     accept_content: str | None = None,
     token: str | None = None,
     timeout_seconds: float = TIMEOUT_SECONDS,
@@ -173,5 +173,6 @@ def open_remote_stream(
         next_token=next_token,
         documents=documents,
         uneven=uneven,
+        dtype=dtype,
         accept_content=accept_content,
     )

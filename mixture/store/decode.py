@@ -7,14 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mixture.errors import Place, StoreError
 from mixture.store.manifest import BYTES, TOKENIZER
-from mixture.store.rows import Tokens
 from mixture.store.store import Store
 
 
-def decoder(store: Store, tokenizer: Path | None = None) -> Callable[[Tokens], str]:
+def decoder(store: Store, tokenizer: Path | None = None) -> Callable[[NDArray[np.integer]], str]:
     """What turns tokens [n] of a store into text; end-of-document is left out, and half characters show as �.
 
     tokenizer: the tokenizer.json, where the store's folder has none. Without one, tokens show as numbers.

@@ -33,17 +33,19 @@ class Spans:
     offsets:   int64 [n + 1]
     document:  int64 [segments], the document's number within its domain, in order of place
     end:       int64 [segments], where the segment ends within its row; a row's last is its length; none is empty
+    closed:    bool [n], whether a document ends with the row: the token behind it is of another one
     """
 
     offsets: NDArray[np.int64]
     document: NDArray[np.int64]
     end: NDArray[np.int64]
+    closed: NDArray[np.bool_]
 
     def rows(self, part: slice) -> Spans:
         """The documents of the rows from part.start up to part.stop."""
         offsets = self.offsets[part.start : part.stop + 1]
         segments = slice(int(offsets[0]), int(offsets[-1]))
-        return Spans(offsets - offsets[0], self.document[segments], self.end[segments])
+        return Spans(offsets - offsets[0], self.document[segments], self.end[segments], self.closed[part])
 
 
 class Documents:
@@ -95,7 +97,8 @@ class Documents:
             before[offsets[:-1]] = 0
             if (end <= before).any() or (end[offsets[1:] - 1] != length).any():
                 self._refuse()
-        return Spans(offsets, document - self._first_documents[np.asarray(domain)[row]], end)
+        closed = self.ends[last - 1] == start + length if length else np.zeros(len(start), np.bool_)
+        return Spans(offsets, document - self._first_documents[np.asarray(domain)[row]], end, closed)
 
     def rows_of(self, domain: int, most: int) -> Iterator[NDArray[np.int64]]:
         """The rows of documents.parquet that are a domain's, at most so many at a time."""

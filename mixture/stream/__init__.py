@@ -1,5 +1,6 @@
 """Streams: schedule and store together, as batches for one rank."""
 
+from mixture.stream.ahead import read_ahead
 from mixture.stream.batch import Batch, arrow_schema, to_arrow
 from mixture.stream.local import LocalStream, open_stream
 from mixture.stream.ranks import rank_slots, slot_rank
@@ -28,6 +29,7 @@ __all__ = [
     "choose_sample",
     "open_stream",
     "rank_slots",
+    "read_ahead",
     "read_so_far",
     "slot_rank",
     "to_arrow",

@@ -9,7 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from mixture.errors import StreamError
 from mixture.store import Spans
+from mixture.stream import layout
+from mixture.stream.dtypes import Ids
 
 Tokens = npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
 RECORD_BATCH_BYTES = 16 << 20
@@ -19,25 +22,64 @@ RECORD_BATCH_BYTES = 16 << 20
 class Batch:
     """The n rows that a rank reads of a step, in order of slots.
 
-    input_ids:   [n, L], or [n, L + 1] with the next token; the store's dtype
+    input_ids:   [n, L], or [n, L + 1] with the next token; of the store's dtype, or the one that was asked for
     domain:      int32 [n], an index into the stream's `domains`
     position:    int64 [n], in the whole run
     epoch:       int64 [n], passes over the domain before this one
     first_token: int64 [n], where the row begins in its domain
     spans:       the documents of each row (of its first L tokens), where they were asked for
+    next_token:  whether input_ids has the token behind each row
     masked:      bool, of the shape of input_ids: True where a token was taken down, and stands as the store's
                  end_of_document, so that no loss is taken there (with the next token, loss i is of token i + 1);
                  None where the lock has no masks at all
     """
 
     step: int
-    input_ids: Tokens
+    input_ids: Ids
     domain: npt.NDArray[np.int32]
     position: npt.NDArray[np.int64]
     epoch: npt.NDArray[np.int64]
     first_token: npt.NDArray[np.int64]
     spans: Spans | None = None
     masked: npt.NDArray[np.bool_] | None = None
+    next_token: bool = False
+
+    @property
+    def length(self) -> int:
+        """Tokens of a row: L."""
+        return int(self.input_ids.shape[1]) - int(self.next_token)
+
+    def position_ids(self) -> npt.NDArray[np.int64]:
+        """int64 [n, L]: each token's place in its document, from 0 at the document's or the row's start."""
+        return layout.position_ids(self._documents(), self.length)
+
+    def document_ids(self) -> npt.NDArray[np.int32]:
+        """int32 [n, L]: which document of its row each token is of, from 0; attention stays where these are equal."""
+        return layout.document_ids(self._documents(), self.length)
+
+    def cu_seqlens(self) -> tuple[npt.NDArray[np.int32], int]:
+        """Where documents begin and end in the batch as one row of n · L tokens, for attention of variable length.
+
+        int32 [segments + 1] from 0 to n · L, and the longest segment's tokens. Documents end with their row.
+        """
+        return layout.cu_seqlens(self._documents(), self.length)
+
+    def loss_mask(self, *, across_documents: bool = True) -> npt.NDArray[np.bool_]:
+        """bool [n, L]: where a loss is to be taken. With the next token loss i is of token i + 1, else of token i.
+
+        No loss is of what is taken down; without the next token, none of a row's first token, which nothing precedes.
+        The end of a document is learned as any token. What follows it is the first token of another text:
+        across_documents=False takes no loss there, and behind the last document of a domain.
+        """
+        spans = None if across_documents else self._documents()
+        return layout.loss_mask(len(self), self.length, self.masked, spans, next_token=self.next_token)
+
+    def _documents(self) -> Spans:
+        if self.spans is None:
+            raise StreamError(
+                "the batch does not say where documents are", code="documents-missing", hint="open with documents=True"
+            )
+        return self.spans
 
     def __len__(self) -> int:
         return len(self.position)
@@ -46,7 +88,8 @@ class Batch:
 def arrow_schema(dtype: npt.DTypeLike, *, documents: bool = False, masked: bool = False) -> pa.Schema:
     """step, position int64 · domain dictionary of strings · epoch, first_token int64 · input_ids list of integers.
 
-    documents: and for each row `document` and `document_end`, lists of int64, as `Spans` has document and end
+    documents: and for each row `document` and `document_end`, lists of int64, and `document_closed`, bool, as `Spans`
+               has document, end and closed
     masked:    and `masked`, a list of bool as long as input_ids, as `Batch` has it
     """
     fields = [
@@ -59,6 +102,7 @@ def arrow_schema(dtype: npt.DTypeLike, *, documents: bool = False, masked: bool 
     ]
     if documents:
         fields += [pa.field(name, _list_of(pa.int64())) for name in ("document", "document_end")]
+        fields.append(pa.field("document_closed", pa.bool_(), nullable=False))
     if masked:
         fields.append(pa.field("masked", _list_of(pa.bool_())))
     return pa.schema(fields)
@@ -105,6 +149,7 @@ def to_arrow(batch: Batch, domains: Sequence[str]) -> Iterator[pa.RecordBatch]:
         if batch.spans is not None:
             spans = batch.spans.rows(part)
             columns += [_lists(spans.offsets, spans.document), _lists(spans.offsets, spans.end)]
+            columns.append(pa.array(spans.closed))
         if batch.masked is not None:
             columns.append(_lists(np.arange(len(ids) + 1) * width, batch.masked[part].reshape(-1)))
         yield pa.record_batch(columns, schema=schema)

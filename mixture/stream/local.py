@@ -38,6 +38,7 @@ class LocalStream(Stream):
         next_token: bool,
         documents: bool,
         uneven: bool,
+        dtype: npt.DTypeLike | None,
         accept_content: str | None,
     ) -> None:
         super().__init__(
@@ -49,6 +50,7 @@ class LocalStream(Stream):
             next_token=next_token,
             documents=documents,
             uneven=uneven,
+            dtype=dtype,
             accept_content=accept_content,
         )
         schedule = self._schedule
@@ -59,16 +61,17 @@ class LocalStream(Stream):
         self._number[self._drawn_from] = np.arange(len(self._names))
         self._reader = store.reader(self._names)
 
-    def _read(self, step: int) -> Iterator[Batch]:
-        ahead = 1
+    def _read(self, steps: range) -> Iterator[Batch]:
+        ahead, step = 1, steps.start
         changes = [batch.first_step for batch in self._schedule.data.batches] + [self.steps]
-        while step < self.steps:
+        while step < steps.stop:
             slots = rank_slots(self._schedule.batch_of(step), self.rank, self.world_size)
-            stop = min(step + ahead, changes[bisect_right(changes, step)])
+            stop = min(step + ahead, steps.stop, changes[bisect_right(changes, step)])
             for rows in self._schedule.step_rows(step, stop - step, slots):
                 here = len(rows) // len(slots) if slots else stop - step
                 for i in range(here):
-                    yield self._batch(step + i, rows, slice(i * len(slots), (i + 1) * len(slots)))
+                    if step + i in steps:
+                        yield self._batch(step + i, rows, slice(i * len(slots), (i + 1) * len(slots)))
                 step += here
             ahead = max(1, min(2 * ahead, MOST_ROWS_AHEAD // max(1, len(slots))))
 
@@ -82,7 +85,8 @@ class LocalStream(Stream):
         else:
             ids = self._rows(numbers, first_token, length)
         masked = self._hide(step, domain, first_token, ids)
-        return Batch(step, ids, domain, rows.position[part], rows.epoch[part], first_token, spans, masked)
+        columns = (domain, rows.position[part], rows.epoch[part], first_token)
+        return Batch(step, ids, *columns, spans, masked, self._next_token)
 
     def _hide(
         self, step: int, domain: npt.NDArray[np.int32], first_token: I64, ids: Tokens
@@ -117,6 +121,7 @@ def open_stream(
     next_token: bool = False,
     documents: bool = False,
     uneven: bool = False,
+    dtype: npt.DTypeLike | None = None,
     accept_content: str | None = None,
 ) -> LocalStream:
     """Open the batches of one rank, from a step on.
@@ -124,12 +129,14 @@ def open_stream(
     lock, store: as objects or as paths
     next_token:  rows have one token more, the one that follows; their stride stays the sequence length
     documents:   batches say where documents begin and end in each row
+    dtype:       of input_ids; by default the store's. int64 costs a copy of four or two times the store's bytes, int32
+                 of a store of uint32 nothing
     uneven:      ranks may have one row more or less where the world size does not divide the batch
     accept_content: a reason to read a store whose content is not what the lock was made from, or what was read before
                  a saved state; states keep it from then on
 
     Raises StoreError where the store is not complete or not the lock's, naming the first domain with both figures, and
-    StreamError, `rank-invalid` or `batch-not-divisible`.
+    StreamError, `rank-invalid`, `batch-not-divisible` or `dtype-unfit`.
     """
     lock = lock if isinstance(lock, Lock) else read_lock(lock)
     store = store if isinstance(store, Store) else open_store(store)
@@ -143,6 +150,7 @@ def open_stream(
         next_token=next_token,
         documents=documents,
         uneven=uneven,
+        dtype=dtype,
         accept_content=accept_content,
     )
 

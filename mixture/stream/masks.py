@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from mixture.json_text import digest
 from mixture.plan import Lock
-from mixture.stream.batch import Tokens
+from mixture.stream.dtypes import Ids
 
 Bools = npt.NDArray[np.bool_]
 I64 = npt.NDArray[np.int64]
@@ -49,7 +49,7 @@ class Masks:
         self._end = self._first + tokens[order]
         self._known: tuple[int, str | None] = (0, None)
 
-    def hide(self, step: int, domain: npt.NDArray[np.integer], first_token: I64, ids: Tokens, hidden: int) -> Bools:
+    def hide(self, step: int, domain: npt.NDArray[np.integer], first_token: I64, ids: Ids, hidden: int) -> Bools:
         """Overwrite what is taken down at a step in rows of tokens, ids [n, width], with the id `hidden`.
 
         domain, first_token: [n], of the lock's domains, and where each row begins there
@@ -119,7 +119,7 @@ class Masks:
         if at < tokens:
             yield at, tokens, None
 
-    def text(self, step: int, domain: str, first_token: int, ids: Tokens, decode: Callable[[Tokens], str]) -> str:
+    def text(self, step: int, domain: str, first_token: int, ids: Ids, decode: Callable[[Ids], str]) -> str:
         """The text of a domain's tokens, ids [n] from first_token on; a mark stands in place of what is down."""
         parts = self.parts(step, domain, first_token, len(ids))
         return "".join(

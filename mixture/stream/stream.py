@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from copy import copy
+from dataclasses import replace
+from types import TracebackType
+from typing import Any, Self
+
+import numpy.typing as npt
 
 from mixture.errors import StreamError
 from mixture.plan import Lock
 from mixture.store import StoreDescription, disagreements
 from mixture.stream.batch import Batch
+from mixture.stream.dtypes import ids_as, ids_dtype
 from mixture.stream.masks import masks_for
 from mixture.stream.ranks import check_divisible, check_rank
 from mixture.stream.state import (
@@ -46,6 +52,7 @@ class Stream(ABC):
         next_token: bool,
         documents: bool,
         uneven: bool,
+        dtype: npt.DTypeLike | None,
         accept_content: str | None,
     ) -> None:
         schedule = lock.schedule()
@@ -59,6 +66,8 @@ class Stream(ABC):
         self._schedule = schedule
         self._masks = masks_for(lock)
         self._next_token, self._documents, self._uneven = next_token, documents, uneven
+        self._dtype = ids_dtype(dtype, store.dtype)
+        self._wrap: Callable[[Iterator[Batch]], Iterator[Batch]] | None = None
         self._accept_content = accept_content
         self._accepted: list[AcceptedContent] = []
         if accept_content and disagreements(store, lock):
@@ -68,7 +77,7 @@ class Stream(ABC):
         self._batches: Iterator[Batch] | None = None
         self._begun = False
 
-    def __iter__(self) -> Stream:
+    def __iter__(self) -> Self:
         return self
 
     def __next__(self) -> Batch:
@@ -77,7 +86,7 @@ class Stream(ABC):
             raise StopIteration
         self._begun = True
         if self._batches is None:
-            self._batches = self._read(self.step)
+            self._batches = self._from_here()
         try:
             batch = next(self._batches)
         except BaseException:
@@ -86,18 +95,64 @@ class Stream(ABC):
         self.step = batch.step + 1
         return batch
 
+    def read(self, steps: range) -> Iterator[Batch]:
+        """The rank's rows of any steps, such as every third one; the stream stays where it stands.
+
+        Any number of threads may read a local stream so. A remote one asks for consecutive steps at once, for others
+        one by one. Raises StreamError `steps-invalid`, `batch-not-divisible`.
+        """
+        if steps.step < 1 or (steps and not 0 <= steps[0] <= steps[-1] < self.steps):
+            raise StreamError(
+                f"{steps} are not steps of a run of {self.steps}", code="steps-invalid", hint="ascending, from 0"
+            )
+        if not self._uneven:
+            check_divisible(self._schedule.data, self.world_size, steps.start)
+        return (self._given(batch) for batch in self._read(steps))
+
+    def length_of(self, step: int) -> int:
+        """Tokens of a step's rows, without the next one."""
+        return self._schedule.length_of(step)
+
+    def wrap_reading(self, wrap: Callable[[Iterator[Batch]], Iterator[Batch]]) -> None:
+        """Put something between reading batches and handing them out, such as a thread that reads ahead.
+
+        It must give the same batches in the same order. Raises StreamError, `stream-started`.
+        """
+        if self._begun:
+            raise self._started("wrap its reading")
+        self._wrap = wrap
+
+    def close(self) -> None:
+        """Leave what is open, and stop what reads ahead. Asked for another batch, the stream goes on."""
+        batches, self._batches = self._batches, None
+        close = getattr(batches, "close", None)
+        if close is not None:
+            close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
     def state_dict(self) -> dict[str, Any]:
         """Where the stream stands, as JSON has it: {step, history, content, boundaries}.
 
         It is small, and the same for all ranks, workers and world sizes. `masks` is there where some began before the
         step, `accepted` where other content was accepted.
         """
+        return self.state_at(self.step)
+
+    def state_at(self, step: int) -> dict[str, Any]:
+        """The state of a stream of this run that has come to a step: for who counts the steps that it trained on."""
         return StreamState(
-            step=self.step,
-            history=self._schedule.history(self.step),
-            content=self.content(self.step),
-            boundaries=boundaries(self._schedule, self.step),
-            masks=self._masks_before(self.step),
+            step=step,
+            history=self._schedule.history(step),
+            content=self.content(step),
+            boundaries=boundaries(self._schedule, step),
+            masks=self._masks_before(step),
             accepted=self._accepted,
         ).as_dict()
 
@@ -108,12 +163,7 @@ class Stream(ABC):
         `batch-not-divisible`.
         """
         if self._begun:
-            raise StreamError(
-                f"the stream has begun: it stands at step {self.step}",
-                code="stream-started",
-                hint="open a new stream and load the state before the first batch",
-                step=self.step,
-            )
+            raise self._started("load the state")
         saved = read_state(state)
         check_history(self._schedule, saved)
         if not self._uneven:
@@ -140,6 +190,28 @@ class Stream(ABC):
     def _masks_before(self, step: int) -> str | None:
         return None if self._masks is None else self._masks.digest(step)
 
+    def _from_here(self) -> Iterator[Batch]:
+        steps = range(self.step, self.steps)
+        if self._wrap is None:
+            return (self._given(batch) for batch in self._read(steps))
+        # What reads in another thread holds a copy: else a stream that was dropped would be held by what it started.
+        reader = copy(self)
+        return self._wrap(reader._given(batch) for batch in reader._read(steps))
+
+    def _given(self, batch: Batch) -> Batch:
+        """The batch as it was asked for."""
+        if batch.input_ids.dtype == self._dtype:
+            return batch
+        return replace(batch, input_ids=ids_as(batch.input_ids, self._dtype))
+
+    def _started(self, purpose: str) -> StreamError:
+        return StreamError(
+            f"the stream has begun: it stands at step {self.step}",
+            code="stream-started",
+            hint=f"open a new stream and {purpose} before the first batch",
+            step=self.step,
+        )
+
     @abstractmethod
-    def _read(self, step: int) -> Iterator[Batch]:
-        """The batches from a step on to the end of the run."""
+    def _read(self, steps: range) -> Iterator[Batch]:
+        """The batches of ascending steps, as the store has them."""

@@ -172,14 +172,14 @@ def test_a_checksum_changes_with_any_byte_of_any_column(made: Shown):
     spans = next(local(made, documents=True)).spans
     assert spans is not None
     found = set()
-    for name in ("offsets", "document", "end", None):
-        changed = {one: getattr(spans, one).copy() for one in ("offsets", "document", "end")}
+    for name in ("offsets", "document", "end", "closed", None):
+        changed = {one: getattr(spans, one).copy() for one in ("offsets", "document", "end", "closed")}
         if name is not None:
             changed[name][-1] ^= 1
         other = Checksum()
         other.add(replace(batch, spans=Spans(**changed)))
         found.add(other.hex())
-    assert len(found | {whole.hex()}) == 5
+    assert len(found | {whole.hex()}) == 6
 
 
 def test_ranks_without_a_row_have_every_step_all_the_same(client: httpx2.Client, made: Shown):
