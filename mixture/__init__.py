@@ -25,7 +25,17 @@ if TYPE_CHECKING:
     from mixture.schedule import Schedule
     from mixture.spec import Spec, load_spec
     from mixture.store import Store, ingest, open_store, verify_store
-    from mixture.stream import Batch, Stream, choose_sample, open_stream, write_sample
+    from mixture.stream import (
+        Batch,
+        Stream,
+        choose_sample,
+        open_stream,
+        read_so_far,
+        trace_documents,
+        trace_step,
+        trace_token,
+        write_sample,
+    )  # fmt: skip
 
 _HOMES = {
     "mixture.plan": (
@@ -45,14 +55,25 @@ _HOMES = {
     "mixture.schedule": ("Schedule",),
     "mixture.spec": ("Spec", "load_spec"),
     "mixture.store": ("Store", "ingest", "open_store", "verify_store"),
-    "mixture.stream": ("Batch", "Stream", "choose_sample", "open_stream", "write_sample"),
+    "mixture.stream": (
+        "Batch",
+        "Stream",
+        "choose_sample",
+        "open_stream",
+        "read_so_far",
+        "trace_documents",
+        "trace_step",
+        "trace_token",
+        "write_sample",
+    ),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Amendment", "Batch", "Diff", "Lock", "MixtureError", "Plan", "Schedule", "Spec", "Store", "Stream", "__version__",
     "amend", "check_lock", "choose_sample", "diff", "ingest", "load_spec", "make_ladder", "make_lock", "make_plan",
-    "open_store", "open_stream", "read_lock", "verify_store", "write_lock", "write_sample",
+    "open_store", "open_stream", "read_lock", "read_so_far", "trace_documents", "trace_step", "trace_token",
+    "verify_store", "write_lock", "write_sample",
 ]  # fmt: skip
 
 
