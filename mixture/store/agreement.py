@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mixture.errors import Place, StoreError, nearest
 from mixture.store.description import StoreDescription
-from mixture.store.manifest import read_manifest
+from mixture.store.linked import read_any
 from mixture.store.mapping import Standing
 from mixture.store.store import Store, Verify
 from mixture.store.verify import Progress, damage
@@ -97,14 +97,15 @@ def verify_store(
 
     Compared are: the digest of every file and the content digest of every domain; that ids are below the size of the
     vocabulary; that documents tile their domain, each with end-of-document as its last token; that the tables say the
-    same; and, where there is a lock, that the store is the lock's.
+    same; and, where there is a lock, that the store is the lock's. Of the files that a catalog leads to, fingerprints,
+    ids and digests are compared; where it was built without digests, `digest-missing` says so.
     progress(bytes read, bytes in all) may be called from any thread.
 
     Errors: StoreError where there is no store to read, or a file is missing, cut short or changed at its ends.
     """
     folder = Path(path)
     standing = Standing(folder)
-    manifest = read_manifest(folder)
+    manifest = read_any(folder)
     found = list(damage(folder, manifest, progress))
     if lock is not None:
         found += disagreements(Store(folder, manifest, Verify.FULL, standing), lock)

@@ -11,6 +11,8 @@ import numpy as np
 
 from mixture.errors import Place, StoreError
 from mixture.store.files import ends_agree, file_bytes
+from mixture.store.foreign.seen import check_linked
+from mixture.store.linked import AnyManifest, LinkedManifest
 from mixture.store.manifest import (
     DOCUMENT_ENDS,
     END_COLUMN,
@@ -18,15 +20,16 @@ from mixture.store.manifest import (
     TOKEN_COLUMN,
     DomainRecord,
     FileRecord,
-    Manifest,
 )
 from mixture.store.mapping import Standing
 
 SMALL_BYTES = 1 << 20  # a table up to this size is read whole by every opening: a megabyte takes 0.7 ms
 
 
-def check_ends(folder: Path, manifest: Manifest, standing: Standing) -> None:
+def check_ends(folder: Path, manifest: AnyManifest, standing: Standing) -> None:
     """Compare the size of every file, both ends of every Arrow file, and the digests of the small tables.
+
+    Of files that a catalog leads to is compared what `check_linked` says.
 
     standing: is told what the files are, so that it can say later whether they still are
 
@@ -42,6 +45,9 @@ def check_ends(folder: Path, manifest: Manifest, standing: Standing) -> None:
                 check_digest(path, table, hashlib.sha256(os.pread(descriptor, table.bytes, 0)).hexdigest(), None)
         finally:
             os.close(descriptor)
+    if isinstance(manifest, LinkedManifest):
+        check_linked(folder, manifest, standing)
+        return
     dtype = np.dtype(manifest.dtype)
     for domain in manifest.domains:
         for file in domain.files:

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from mixture.errors import Place, StoreError
 from mixture.store.files import DATA_START
-from mixture.store.manifest import DOCUMENT_ENDS, DOCUMENTS, DOCUMENTS_BY_ID, ENDS_DTYPE, Manifest
+from mixture.store.linked import AnyManifest
+from mixture.store.manifest import DOCUMENT_ENDS, DOCUMENTS, DOCUMENTS_BY_ID, ENDS_DTYPE
 from mixture.store.mapping import OpenFile, Standing, readable
 from mixture.store.parquet import ParquetTable
 
@@ -55,7 +56,7 @@ class Documents:
     binary search over a memory map serves rows of any domains. Its entries are the rows of documents.parquet.
     """
 
-    def __init__(self, folder: Path, manifest: Manifest, standing: Standing) -> None:
+    def __init__(self, folder: Path, manifest: AnyManifest, standing: Standing) -> None:
         self._folder = folder
         self._table = ParquetTable(folder / DOCUMENTS, standing)
         self._by_id = ParquetTable(folder / DOCUMENTS_BY_ID, standing)

@@ -6,13 +6,15 @@ import mmap
 import resource
 import threading
 from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mixture.errors import StoreError
 from mixture.store.files import DATA_START
-from mixture.store.manifest import DomainRecord
+from mixture.store.manifest import DomainRecord, Manifest
 from mixture.store.mapping import OpenFile, Standing
 
 Tokens = NDArray[np.unsignedinteger]
@@ -27,6 +29,7 @@ class Files(dict[int, OpenFile]):
     """
 
     def __init__(self, paths: Sequence[str], sizes: Sequence[int], standing: Standing) -> None:
+        """sizes: their bytes, as far as they are read."""
         super().__init__()
         self._standing = standing
         self._paths = paths
@@ -44,8 +47,7 @@ class Files(dict[int, OpenFile]):
 
     def _open(self, number: int) -> OpenFile:
         # Reading ahead around a row costs 2 ms where it lies in a hole. Who wants rows sooner calls prefetch.
-        size, advice = DATA_START + self._sizes[number], mmap.MADV_RANDOM
-        opened = OpenFile(self._paths[number], size, self._standing, advice=advice)
+        opened = OpenFile(self._paths[number], self._sizes[number], self._standing, advice=mmap.MADV_RANDOM)
         while len(self) >= self._most:
             self.pop(next(iter(self)))
         self[number] = opened
@@ -58,13 +60,83 @@ class Files(dict[int, OpenFile]):
         return file
 
     def prefetch(self, number: int, start: int, size: int) -> None:
-        """Ask the system to read bytes [start, start + size) of a file's tokens."""
-        first = (DATA_START + start) // mmap.PAGESIZE * mmap.PAGESIZE
-        self[number].mapped.madvise(mmap.MADV_WILLNEED, first, DATA_START + start + size - first)
+        """Ask the system to read bytes [start, start + size) of a file."""
+        first = start // mmap.PAGESIZE * mmap.PAGESIZE
+        self[number].mapped.madvise(mmap.MADV_WILLNEED, first, start + size - first)
 
 
-class TokenReader:
+class TokenReader(Protocol):
     """Reads tokens of chosen domains, which are numbered in the order of the names it was made with."""
+
+    def rows(
+        self, domain: NDArray[np.integer], first_token: NDArray[np.int64], length: int, out: Tokens | None = None
+    ) -> Tokens:
+        """Rows of tokens [n, length]; domain [n] and first_token [n] say where each begins.
+
+        out: where they go, contiguous and of the store's dtype
+
+        Errors: StoreError `range-outside` where a row goes past the end of its domain, `store-changed`, `file-size`.
+        """
+        ...
+
+    def range(self, domain: int, first_token: int, num_tokens: int) -> Tokens:
+        """Tokens [num_tokens]: read-only, where they lie in one piece a view, else a copy."""
+        ...
+
+    def prefetch(self, domain: NDArray[np.integer], first_token: NDArray[np.int64], length: int) -> None:
+        """Ask the system to read rows ahead, all at once; returns at once."""
+        ...
+
+
+class TokenSource(Protocol):
+    """Where the tokens of a store come from: its own files, or those that it leads to."""
+
+    def reader(self, numbers: Sequence[int]) -> TokenReader:
+        """A reader of the domains with these numbers in the store's order."""
+        ...
+
+
+def check_out(out: Tokens, rows: int, length: int, dtype: np.dtype) -> None:
+    """Refuse a place for rows that does not fit them. Errors: StoreError `out-unfit`."""
+    if out.shape != (rows, length) or out.dtype != dtype or not out.flags.c_contiguous:
+        raise StoreError(
+            f"out is of shape {out.shape} and type {out.dtype}",
+            code="out-unfit",
+            hint=f"contiguous, of shape {(rows, length)} and type {dtype} is right here",
+        )
+
+
+def outside(name: str, tokens: int, first_token: int, num_tokens: int) -> StoreError:
+    """The refusal of tokens that a domain does not have."""
+    return StoreError(
+        f"domain '{name}' has {tokens:,} tokens; asked for {num_tokens:,} from {first_token:,}",
+        code="range-outside",
+        hint=f"the last token is {tokens - 1:,}" if tokens else "it is empty",
+        domain=name,
+        tokens=tokens,
+    )
+
+
+class OwnTokens:
+    """The tokens of a store that has them itself."""
+
+    def __init__(self, folder: Path, manifest: Manifest, standing: Standing) -> None:
+        self._manifest = manifest
+        self._dtype = np.dtype(manifest.dtype)
+        files = [file for domain in manifest.domains for file in domain.files]
+        sizes = [DATA_START + file.tokens * self._dtype.itemsize for file in files]
+        self._files = Files([f"{folder}/{file.file}" for file in files], sizes, standing)
+        self._first_files = np.cumsum([0, *(len(domain.files) for domain in manifest.domains)]).tolist()
+
+    def reader(self, numbers: Sequence[int]) -> OwnReader:
+        """A reader of the domains with these numbers in the store's order."""
+        records = [self._manifest.domains[number] for number in numbers]
+        first_files = [self._first_files[number] for number in numbers]
+        return OwnReader(records, first_files, self._manifest.file_tokens, self._dtype, self._files)
+
+
+class OwnReader:
+    """Reads from the files of a store that has its tokens itself (`TokenReader`)."""
 
     def __init__(
         self,
@@ -107,12 +179,7 @@ class TokenReader:
                 parts[row] = self.range(int(domain[row]), int(first_token[row]), length).data.cast("B")
             # One copy a row, at 0.96 of the speed of indexing one array with an array; assigning row by row: 0.8.
             return np.frombuffer(bytearray().join(parts), self._dtype).reshape(len(parts), length)
-        if out.shape != (len(places), length) or out.dtype != self._dtype or not out.flags.c_contiguous:
-            raise StoreError(
-                f"out is of shape {out.shape} and type {out.dtype}",
-                code="out-unfit",
-                hint=f"contiguous, of shape {(len(places), length)} and type {self._dtype} is right here",
-            )
+        check_out(out, len(places), length, self._dtype)
         target = out.reshape(-1).data.cast("B")
         files, is_mapped = self._files, len(numbers) <= self._files.most_mapped
         maps = {number: memoryview(files.checked(number).mapped) for number in numbers} if is_mapped else {}
@@ -144,7 +211,7 @@ class TokenReader:
         file, start = self._places(domain, first_token, length)
         size = length * self._dtype.itemsize
         for number, at in zip(file.tolist(), (start * self._dtype.itemsize).tolist(), strict=True):
-            self._files.prefetch(number, at, size)
+            self._files.prefetch(number, DATA_START + at, size)
 
     def _places(
         self, domain: NDArray[np.integer], first_token: NDArray[np.int64], length: int
@@ -174,12 +241,5 @@ class TokenReader:
             num_tokens -= count
         return np.concatenate(parts) if len(parts) > 1 else parts[0]
 
-    def _refuse(self, domain: int, first_token: int, num_tokens: int) -> None:
-        name, tokens = self._names[domain], int(self._tokens[domain])
-        raise StoreError(
-            f"domain '{name}' has {tokens:,} tokens; asked for {num_tokens:,} from {first_token:,}",
-            code="range-outside",
-            hint=f"the last token is {tokens - 1:,}" if tokens else "it is empty",
-            domain=name,
-            tokens=tokens,
-        )
+    def _refuse(self, domain: int, first_token: int, num_tokens: int) -> NoReturn:
+        raise outside(self._names[domain], int(self._tokens[domain]), first_token, num_tokens)

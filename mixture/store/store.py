@@ -8,6 +8,7 @@ from enum import Enum
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -16,12 +17,14 @@ from numpy.typing import NDArray
 from mixture.catalog import OVERVIEW, Overview, read_overview
 from mixture.errors import Place, StoreError, nearest
 from mixture.store.checks import check_digest, check_ends
-from mixture.store.description import StoreDomain
+from mixture.store.description import ContentKind, StoreDomain
 from mixture.store.documents import PLACE, Documents, Spans
-from mixture.store.manifest import DOMAINS, Manifest, read_manifest
+from mixture.store.foreign.reader import LinkedTokens
+from mixture.store.linked import AnyManifest, LinkedDomain, read_any
+from mixture.store.manifest import DOMAINS, DomainTotals, Manifest
 from mixture.store.mapping import Standing, readable
 from mixture.store.parquet import ParquetTable
-from mixture.store.rows import Files, TokenReader, Tokens
+from mixture.store.rows import OwnTokens, TokenReader, Tokens, TokenSource
 from mixture.store.tables import file_digest
 from mixture.store.verify import damage
 
@@ -29,7 +32,8 @@ from mixture.store.verify import damage
 class Verify(Enum):
     """How much of a store opening it compares.
 
-    SIZES: the size of every file, both ends of every token file, and the digests of the tables up to a megabyte.
+    SIZES: the size of every file, both ends of every token file, and the digests of the tables up to a megabyte. Of
+           files that a catalog leads to, the sizes, and the fingerprints of those that were written since.
     FULL:  every byte, as `verify_store` does.
     """
 
@@ -45,7 +49,8 @@ class Store:
     cut short while it is read ends the process.
 
     path, catalog:    its folder, and the table of its domains in it
-    tokenizer:        the name of the tokenizer, `tokenizer_digest` the SHA-256 of its definition
+    tokenizer:        the name of the tokenizer, `tokenizer_digest` the SHA-256 of its definition, None where a catalog
+                      has none
     end_of_document:  the id that stands once behind every document
     dtype:            of its tokens, uint16 or uint32
     domains:          by name, in order of name
@@ -53,7 +58,7 @@ class Store:
     verified:         how much was compared when it was opened
     """
 
-    def __init__(self, path: Path, manifest: Manifest, verified: Verify, standing: Standing) -> None:
+    def __init__(self, path: Path, manifest: AnyManifest, verified: Verify, standing: Standing) -> None:
         self.path = path
         self.catalog = path / DOMAINS
         self.tokenizer = manifest.tokenizer.name
@@ -62,16 +67,17 @@ class Store:
         self.dtype = np.dtype(manifest.dtype)
         self.verified = verified
         self.domains: Mapping[str, StoreDomain] = MappingProxyType(
-            {d.name: StoreDomain(d.name, d.tokens, d.documents, d.content) for d in manifest.domains}
+            {d.name: StoreDomain(d.name, d.tokens, d.documents, d.content, _kind(d)) for d in manifest.domains}
         )
         self._manifest = manifest
         self._standing = standing
         self._number = {domain.name: number for number, domain in enumerate(manifest.domains)}
-        files = [file for domain in manifest.domains for file in domain.files]
-        sizes = [file.tokens * self.dtype.itemsize for file in files]
-        self._files = Files([f"{path}/{file.file}" for file in files], sizes, standing)
-        self._first_files = np.cumsum([0, *(len(domain.files) for domain in manifest.domains)]).tolist()
         self._documents = Documents(path, manifest, standing)
+        self._tokens: TokenSource = (
+            OwnTokens(path, manifest, standing)
+            if isinstance(manifest, Manifest)
+            else LinkedTokens(path, manifest, standing, self._documents)
+        )
         self._all = self.reader(list(self.domains))
 
     def __reduce__(self) -> tuple[Callable[[Path], Store], tuple[Path]]:
@@ -113,10 +119,7 @@ class Store:
 
     def reader(self, names: Sequence[str]) -> TokenReader:
         """A reader of rows for domains that are numbered as in `names`."""
-        numbers = [self._find(name) for name in names]
-        records = [self._manifest.domains[number] for number in numbers]
-        first_files = [self._first_files[number] for number in numbers]
-        return TokenReader(records, first_files, self._manifest.file_tokens, self.dtype, self._files)
+        return self._tokens.reader([self._find(name) for name in names])
 
     def documents(self, name: str, first_token: int, num_tokens: int) -> pa.Table:
         """The documents that overlap a range of a domain, in order of place.
@@ -184,16 +187,23 @@ class Store:
             ) from None
 
 
-def open_store(path: str | os.PathLike[str], *, verify: Verify = Verify.SIZES) -> Store:
-    """Open a native store. By default compares what `Verify.SIZES` says; a store that is not whole is refused.
+def open_store(path: str | os.PathLike[str], *, verify: Verify | Literal["sizes", "full"] = Verify.SIZES) -> Store:
+    """Open a store, or a catalog of token files elsewhere, which reads as one.
+
+    By default compares what `Verify.SIZES` says; a store that is not whole is refused.
 
     Errors: StoreError, naming file and domain with both figures.
     """
+    verify = Verify(verify)
     folder = Path(path)
     standing = Standing(folder)
-    manifest = read_manifest(folder)
+    manifest = read_any(folder)
     check_ends(folder, manifest, standing)
     if verify is Verify.FULL:
         for error in damage(folder, manifest):
             raise error
     return Store(folder, manifest, verify, standing)
+
+
+def _kind(domain: DomainTotals) -> ContentKind:
+    return domain.kind if isinstance(domain, LinkedDomain) else ContentKind.TOKENS

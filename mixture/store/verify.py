@@ -16,7 +16,10 @@ from mixture.errors import Place, StoreError
 from mixture.store.checks import check_digest, check_ends
 from mixture.store.documents import Documents
 from mixture.store.files import DATA_START
-from mixture.store.manifest import DOCUMENTS, DOMAINS, DomainRecord, Manifest, content_digest
+from mixture.store.foreign.reader import LinkedTokens
+from mixture.store.foreign.seen import linked_damage
+from mixture.store.linked import AnyManifest, LinkedDomain, LinkedManifest, SeenFile, base_of, linked_path
+from mixture.store.manifest import DOCUMENTS, DOMAINS, DomainRecord, FileRecord, Manifest, content_digest
 from mixture.store.mapping import Standing, arrow_file, readable
 from mixture.store.tables import file_digest
 
@@ -25,14 +28,14 @@ _CHUNK = 1 << 21  # tokens, or documents, that are looked at together
 Progress = Callable[[int, int], None]
 
 
-def damage(folder: Path, manifest: Manifest, progress: Progress | None = None) -> Iterator[StoreError]:
+def damage(folder: Path, manifest: AnyManifest, progress: Progress | None = None) -> Iterator[StoreError]:
     """Everything that is wrong, in order of file. What can not be read at all is raised, not given.
 
     Where a table was changed, nothing is compared with what the tables say.
     """
     standing = Standing(folder)
     check_ends(folder, manifest, standing)
-    meter = _Meter(progress, sum(file.bytes for file in manifest.files()))
+    meter = _Meter(progress, sum(file.bytes for file in all_files(manifest)))
     documents: Documents | None = Documents(folder, manifest, standing)
     for table in manifest.tables:
         try:
@@ -43,10 +46,54 @@ def damage(folder: Path, manifest: Manifest, progress: Progress | None = None) -
         meter.add(table.bytes)
     if documents is not None:
         yield from _table_damage(folder, manifest, documents)
+    if isinstance(manifest, LinkedManifest):
+        yield from _linked_damage(folder, manifest, standing, documents, meter)
+        return
     with ThreadPoolExecutor(os.cpu_count()) as threads:  # hashing lets other threads run
         checks = [_DomainCheck(folder, manifest, number, documents, meter) for number in range(len(manifest.domains))]
         for errors in threads.map(_DomainCheck.errors, checks):
             yield from errors
+
+
+def all_files(manifest: AnyManifest) -> Iterator[FileRecord | SeenFile]:
+    """Every file but store.json."""
+    if isinstance(manifest, Manifest):
+        yield from manifest.files()
+        return
+    yield from manifest.tables
+    for domain in manifest.domains:
+        for file in domain.files:
+            yield from file.seen()
+
+
+def _linked_damage(
+    folder: Path, manifest: LinkedManifest, standing: Standing, documents: Documents | None, meter: _Meter
+) -> Iterator[StoreError]:
+    """Files that are not those that were counted, and of those that are, ids outside of the vocabulary."""
+    base = base_of(folder)
+
+    def wrong(file: tuple[LinkedDomain, SeenFile]) -> list[StoreError]:
+        domain, seen = file
+        found = list(linked_damage(linked_path(base, seen.file), seen, domain))
+        meter.add(seen.bytes)
+        return found
+
+    changed: set[str] = set()
+    listed = [(domain, seen) for domain in manifest.domains for file in domain.files for seen in file.seen()]
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        for (domain, _), errors in zip(listed, threads.map(wrong, listed), strict=True):
+            changed |= {domain.name for error in errors if error.code != "digest-missing"}
+            yield from errors
+    if documents is None:
+        return
+    reader = LinkedTokens(folder, manifest, standing, documents).reader(range(len(manifest.domains)))
+    for number, domain in enumerate(manifest.domains):
+        if domain.name not in changed:
+            try:
+                for first in range(0, domain.tokens, _CHUNK):
+                    reader.range(number, first, min(_CHUNK, domain.tokens - first))
+            except StoreError as error:
+                yield error
 
 
 class _Meter:
@@ -63,7 +110,7 @@ class _Meter:
                 self._progress(self._done, self._total)
 
 
-def _table_damage(folder: Path, manifest: Manifest, documents: Documents) -> Iterator[StoreError]:
+def _table_damage(folder: Path, manifest: AnyManifest, documents: Documents) -> Iterator[StoreError]:
     """Whether the tables say what store.json says."""
     name = manifest.tokenizer.name
     said = [

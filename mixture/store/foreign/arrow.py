@@ -1,0 +1,127 @@
+"""Arrow IPC files and streams with a column of lists of tokens, such as datasets that Hugging Face saved to disk.
+
+Uncompressed, a record batch's tokens lie one behind the other in the file, so they are read like any array.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from mixture.store.foreign.lists import COLUMN, lengths_of, list_type
+from mixture.store.foreign.survey import FoundDocuments, Survey, refused, whole_documents
+from mixture.store.linked import How
+from mixture.store.mapping import readable
+
+_FILE_MAGIC = b"ARROW1"
+_END = b"\xff\xff\xff\xff\0\0\0\0"
+SAVED = "state.json"
+"""In the folder of a dataset that was saved to disk; names its files."""
+
+
+def saved_files(folder: Path) -> list[str] | None:
+    """The files of a dataset that Hugging Face saved in a folder, in order; None: none was.
+
+    Errors: StoreError `dataset-unfit`.
+    """
+    splits = folder / "dataset_dict.json"
+    if splits.is_file():
+        names = json.loads(splits.read_bytes()).get("splits", [])
+        raise refused(splits, f"has the splits {', '.join(names)}", "dataset-unfit", "name the folder of one of them")
+    path = folder / SAVED
+    if not path.is_file():
+        return None
+    try:
+        state = json.loads(path.read_bytes())
+        files = [str(one["filename"]) for one in state["_data_files"]]
+    except (ValueError, LookupError, TypeError) as error:
+        raise refused(path, f"does not list the files of a dataset: {error}", "dataset-unfit") from error
+    if state.get("_indices_files") or state.get("_indices_data_files"):
+        hint = "save it again with flatten_indices()"
+        raise refused(path, "says that rows were chosen or shuffled by an index", "dataset-unfit", hint)
+    return files
+
+
+def survey(path: Path, how: How) -> Survey:
+    """The tokens of a column, a piece a record batch, and a document a row."""
+    column = how.column or COLUMN
+    if not path.stat().st_size:
+        raise refused(path, "is empty", "file-damaged")
+    with readable(path), pa.memory_map(str(path)) as source:
+        whole = source.read_buffer()
+        places, counts = [], []
+        dtype = None
+        row = 0
+        for batch in _batches(whole, path):
+            dtype = dtype or list_type(batch.schema, column, path)
+            lists = batch.column(column)
+            if not len(lists):
+                continue
+            lengths = lengths_of(lists, path, row)
+            place, tokens = _place(lists, whole, dtype, path)
+            if lengths.sum() != tokens:
+                raise refused(path, f"has null rows with tokens, from row {row:,} on", "column-unfit")
+            row += len(lists)
+            if tokens:
+                places.append(place)
+                counts.append(tokens)
+        if dtype is None:
+            dtype = list_type(_schema(whole), column, path)
+    return Survey(dtype, np.array(places, np.int64), np.array(counts, np.int64), lambda: _found(path, how))
+
+
+def _found(path: Path, how: How) -> Iterator[FoundDocuments]:
+    with readable(path), pa.memory_map(str(path)) as source:
+        row = 0
+        for batch in _batches(source.read_buffer(), path):
+            lists = batch.column(how.column or COLUMN)
+            ids = None if how.id is None else _ids(batch, how.id, path)
+            yield whole_documents(lengths_of(lists, path, row), row, ids)
+            row += len(lists)
+
+
+def _ids(batch: pa.RecordBatch, column: str, path: Path) -> pa.Array[Any]:
+    if column not in batch.schema.names:
+        raise refused(path, f"has no column '{column}'", "column-missing", f"there are {', '.join(batch.schema.names)}")
+    return batch.column(column).cast(pa.string())
+
+
+def _batches(whole: pa.Buffer, path: Path) -> Iterator[pa.RecordBatch]:
+    """The record batches. Errors: StoreError `file-damaged` where a stream has no end: Arrow gives what is left."""
+    if whole.slice(0, len(_FILE_MAGIC)).to_pybytes() == _FILE_MAGIC:
+        file = pa.ipc.open_file(whole)
+        yield from (file.get_batch(number) for number in range(file.num_record_batches))
+        return
+    if whole.slice(max(0, whole.size - len(_END))).to_pybytes() != _END:
+        raise refused(path, "has no end of stream: it was cut short", "file-damaged")
+    with pa.ipc.open_stream(whole) as stream:
+        yield from stream
+
+
+def _schema(whole: pa.Buffer) -> pa.Schema:
+    if whole.slice(0, len(_FILE_MAGIC)).to_pybytes() == _FILE_MAGIC:
+        return pa.ipc.open_file(whole).schema
+    return pa.ipc.open_stream(whole).schema
+
+
+def _place(lists: pa.Array[Any], whole: pa.Buffer, dtype: np.dtype[Any], path: Path) -> tuple[int, int]:
+    """The first byte of a batch's tokens in the file, and their number."""
+    if pa.types.is_fixed_size_list(lists.type):
+        first, tokens = lists.offset * lists.type.list_size, len(lists) * lists.type.list_size
+    else:
+        offsets = lists.offsets
+        first, tokens = offsets[0].as_py(), offsets[-1].as_py() - offsets[0].as_py()
+    values = lists.values
+    buffer = values.buffers()[1]
+    if not tokens:
+        return 0, 0
+    place = buffer.address - whole.address + (values.offset + first) * dtype.itemsize
+    if not 0 <= place <= place + tokens * dtype.itemsize <= whole.size:
+        hint = "write it without compression, or as Parquet"
+        raise refused(path, "its record batches are compressed", "compressed", hint)
+    return place, tokens

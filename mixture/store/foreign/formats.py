@@ -1,0 +1,46 @@
+"""Which module reads which format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+
+from mixture.store.foreign import arrow, megatron, native, npy, offsets, parquet
+from mixture.store.foreign.survey import Survey, refused
+from mixture.store.linked import How, LinkedFormat
+from mixture.store.manifest import MANIFEST
+
+
+def files_beside(path: Path, how: How) -> list[Path]:
+    """The files that belong to a file of tokens. Errors: StoreError, where one is missing."""
+    match how.format:
+        case LinkedFormat.MEGATRON:
+            return [megatron.index_of(path)]
+        case LinkedFormat.NPY:
+            found = offsets.file_of(path, how.documents)
+            return [] if found is None else [found]
+        case LinkedFormat.STORE:
+            return [path.parent.parent / MANIFEST]
+        case _:
+            return []
+
+
+def survey(path: Path, how: How) -> Survey:
+    """Count a file of tokens. Errors: StoreError, where it is not whole or not of this format."""
+    try:
+        match how.format:
+            case LinkedFormat.MEGATRON:
+                return megatron.survey(path)
+            case LinkedFormat.NPY:
+                return npy.survey(path, how)
+            case LinkedFormat.PARQUET:
+                return parquet.survey(path, how)
+            case LinkedFormat.ARROW:
+                return arrow.survey(path, how)
+            case LinkedFormat.STORE:
+                return native.survey(path, how)
+    except FileNotFoundError as error:
+        raise refused(path, "is not there", "file-missing") from error
+    except (OSError, pa.ArrowException) as error:
+        raise refused(path, f"can not be read: {error}", "store-unreadable") from error

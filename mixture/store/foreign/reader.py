@@ -1,0 +1,252 @@
+"""Tokens out of the files that a catalog leads to, whatever their types."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from mixture.errors import Place, StoreError
+from mixture.store.documents import Documents
+from mixture.store.foreign.lists import COLUMN
+from mixture.store.foreign.row_groups import RowGroups
+from mixture.store.linked import PIECES, LinkedFormat, LinkedManifest, base_of, linked_path
+from mixture.store.mapping import Standing, arrow_file, readable
+from mixture.store.rows import Files, Tokens, check_out, outside
+
+I64 = NDArray[np.int64]
+
+
+class LinkedTokens:
+    """The tokens that a catalog leads to. All domains are laid one behind the other, and cut into pieces.
+
+    A piece is tokens that lie one behind the other in a file, or a row group of a Parquet file.
+    """
+
+    def __init__(self, folder: Path, manifest: LinkedManifest, standing: Standing, documents: Documents) -> None:
+        base = base_of(folder)
+        self.names = [domain.name for domain in manifest.domains]
+        self.tokens = np.array([domain.tokens for domain in manifest.domains], np.int64)
+        self.first_tokens: I64 = np.cumsum([0, *self.tokens.tolist()], dtype=np.int64)
+        self.dtype = np.dtype(manifest.dtype)
+        self.vocabulary = manifest.tokenizer.vocabulary
+        self.documents = documents
+        files = [file for domain in manifest.domains for file in domain.files]
+        self.paths = [linked_path(base, file.file) for file in files]
+        self.files = Files(self.paths, [file.bytes for file in files], standing)
+        self._first_files = np.cumsum([0, *(len(domain.files) for domain in manifest.domains)], dtype=np.int64)
+        kinds = [(domain.how.format is LinkedFormat.PARQUET, domain.dtype) for domain in manifest.domains]
+        self.kinds = sorted(set(kinds))
+        self.kind = np.array([self.kinds.index(kind) for kind in kinds], np.int64)
+        columns = [d.how.column or COLUMN for d in manifest.domains for _ in d.files]
+        self.row_groups = RowGroups(self.paths, columns, self.dtype, standing)
+        self._folder = folder
+        self._standing = standing
+
+    def reader(self, numbers: Sequence[int]) -> LinkedReader:
+        """A reader of the domains with these numbers in the catalog's order."""
+        return LinkedReader(self, numbers)
+
+    @cached_property
+    def _pieces(self) -> tuple[I64, I64, I64]:
+        """Of each piece its file, its place, and where it ends."""
+        path = self._folder / PIECES
+        with readable(path), arrow_file(path) as source:
+            self._standing.check()
+            table = pq.read_table(source)
+        domain, file, place, tokens = (table[name].to_numpy() for name in ("domain", "file", "place", "tokens"))
+        ends = np.cumsum(tokens, dtype=np.int64)
+        totals = np.zeros(len(self.names), np.int64)
+        np.add.at(totals, domain, tokens)
+        if not np.array_equal(totals, self.tokens):
+            message = "does not place the tokens that store.json counts"
+            raise StoreError(message, code="tables-differ", place=Place(file=str(path)))
+        return self._first_files[domain] + file, place, ends
+
+    @property
+    def piece_file(self) -> I64:
+        """The number of each piece's file."""
+        return self._pieces[0]
+
+    @property
+    def piece_place(self) -> I64:
+        """The first byte of each piece, or the number of its row group."""
+        return self._pieces[1]
+
+    @property
+    def piece_end(self) -> I64:
+        """Where each piece ends, counted over all domains."""
+        return self._pieces[2]
+
+    def first_of(self, piece: I64) -> I64:
+        """Where pieces begin, counted over all domains."""
+        before = self.piece_end[np.maximum(piece - 1, 0)]
+        return np.where(piece > 0, before, 0)
+
+
+class LinkedReader:
+    """Reads tokens of chosen domains (`mixture.store.rows.TokenReader`).
+
+    Every id that is read of files that this library did not write is compared with the size of the vocabulary.
+    """
+
+    def __init__(self, source: LinkedTokens, numbers: Sequence[int]) -> None:
+        self._source = source
+        self._numbers = np.array(numbers, np.int64)
+
+    def rows(self, domain: NDArray[np.integer], first_token: I64, length: int, out: Tokens | None = None) -> Tokens:
+        """Rows of tokens [n, length]; domain [n] and first_token [n] say where each begins.
+
+        Errors: StoreError `range-outside`, `id-outside-vocabulary`, `store-changed`, `file-size`.
+        """
+        source = self._source
+        number, first_token = self._numbers[domain], np.asarray(first_token, np.int64)
+        wrong = np.flatnonzero((first_token < 0) | (first_token + length > source.tokens[number]))
+        if len(wrong):
+            at = int(wrong[0])
+            one = int(number[at])
+            raise outside(source.names[one], int(source.tokens[one]), int(first_token[at]), length)
+        start = source.first_tokens[number] + first_token
+        if out is not None:
+            check_out(out, len(start), length, source.dtype)
+        kind = source.kind[number]
+        used = np.unique(kind).tolist()
+        if not length or not used:
+            return np.empty((len(start), length), source.dtype) if out is None else out
+        if len(used) == 1 and out is None:
+            return self._of_kind(used[0], start, length)
+        target = np.empty((len(start), length), source.dtype) if out is None else out
+        for one in used:
+            here = np.flatnonzero(kind == one)
+            target[here] = self._of_kind(one, start[here], length)
+        return target
+
+    def range(self, domain: int, first_token: int, num_tokens: int) -> Tokens:
+        """Tokens [num_tokens]: read-only."""
+        number = int(self._numbers[domain])
+        tokens = int(self._source.tokens[number])
+        if not 0 <= first_token <= first_token + num_tokens <= tokens:
+            raise outside(self._source.names[number], tokens, first_token, num_tokens)
+        found: Tokens = self.rows(np.array([domain]), np.array([first_token]), num_tokens)[0]
+        found.flags.writeable = False
+        return found
+
+    def prefetch(self, domain: NDArray[np.integer], first_token: I64, length: int) -> None:
+        """Ask the system to read rows ahead, all at once; nothing is asked for of Parquet files."""
+        source = self._source
+        number = self._numbers[domain]
+        start = source.first_tokens[number] + first_token
+        piece = np.searchsorted(source.piece_end, start, side="right")
+        within = start - source.first_of(piece)
+        count = np.minimum(length, source.piece_end[piece] - start)
+        for row, kind in enumerate(source.kind[number].tolist()):
+            is_parquet, stored = source.kinds[kind]
+            if not is_parquet:
+                size = np.dtype(stored).itemsize
+                at = int(source.piece_place[piece[row]] + within[row] * size)
+                source.files.prefetch(int(source.piece_file[piece[row]]), at, int(count[row]) * size)
+
+    def _of_kind(self, kind: int, start: I64, length: int) -> Tokens:
+        """Rows of domains whose tokens are stored alike, in the store's type."""
+        is_parquet, stored = self._source.kinds[kind]
+        if is_parquet:
+            return self._decoded(start, length)
+        source = self._source
+        unsigned = np.dtype(f"u{np.dtype(stored).itemsize}")  # a number below 0 is above every vocabulary then
+        block = np.frombuffer(self._bytes(start, length, unsigned.itemsize), unsigned).reshape(len(start), length)
+        if source.vocabulary <= np.iinfo(unsigned).max and int(block.max()) >= source.vocabulary:
+            row, column = np.argwhere(block >= source.vocabulary)[0].tolist()
+            self._refuse(int(start[row]) + column, int(block.view(stored)[row, column]))
+        same: Tokens = block if unsigned == source.dtype else block.astype(source.dtype)
+        return same
+
+    def _bytes(self, start: I64, length: int, itemsize: int) -> bytearray:
+        """The bytes of rows, one behind the other."""
+        source, size = self._source, length * itemsize
+        piece = np.searchsorted(source.piece_end, start, side="right")
+        file = source.piece_file[piece]
+        place = source.piece_place[piece] + (start - source.first_of(piece)) * itemsize
+        across = set(np.flatnonzero(start + length > source.piece_end[piece]).tolist())
+        numbers = set(file.tolist())
+        places = list(zip(file.tolist(), place.tolist(), strict=True))
+        if len(numbers) <= source.files.most_mapped:
+            maps = {number: memoryview(source.files.checked(number).mapped) for number in numbers}
+            parts = [maps[number][at : at + size] for number, at in places]
+            for row in across:
+                parts[row] = memoryview(self._across(int(start[row]), int(piece[row]), length, itemsize))
+            return bytearray().join(parts)
+        found = bytearray(len(places) * size)
+        target = memoryview(found)
+        for row, (number, at) in enumerate(places):
+            if row in across:
+                target[row * size : (row + 1) * size] = self._across(int(start[row]), int(piece[row]), length, itemsize)
+            else:
+                source.files.checked(number).read(at, target[row * size : (row + 1) * size])
+        return found
+
+    def _across(self, start: int, piece: int, length: int, itemsize: int) -> bytearray:
+        """The bytes of a row that goes on in the next pieces."""
+        source = self._source
+        found = bytearray(length * itemsize)
+        target = memoryview(found)
+        while target:
+            count = min(len(target) // itemsize, int(source.piece_end[piece]) - start)
+            first = int(source.first_of(np.array([piece]))[0])
+            at = int(source.piece_place[piece]) + (start - first) * itemsize
+            source.files.checked(int(source.piece_file[piece])).read(at, target[: count * itemsize])
+            start, piece, target = start + count, piece + 1, target[count * itemsize :]
+        return found
+
+    def _decoded(self, start: I64, length: int) -> Tokens:
+        """Rows out of row groups."""
+        source = self._source
+        rows = np.empty((len(start), length), source.dtype)
+        pieces = np.searchsorted(source.piece_end, start, side="right")
+        for row in np.argsort(pieces, kind="stable").tolist():  # a row group is decoded once for all its rows
+            token, piece, filled = int(start[row]), int(pieces[row]), 0
+            while filled < length:
+                first = int(source.first_of(np.array([piece]))[0])
+                tokens = self._row_group(piece, first)
+                count = min(length - filled, len(tokens) - (token - first))
+                rows[row, filled : filled + count] = tokens[token - first : token - first + count]
+                token, piece, filled = token + count, piece + 1, filled + count
+        return rows
+
+    def _row_group(self, piece: int, first: int) -> Tokens:
+        source = self._source
+        file, group = int(source.piece_file[piece]), int(source.piece_place[piece])
+        found = source.row_groups.get(file, group)
+        if found is not None:
+            return found
+        read = source.row_groups.read(file, group)
+        if len(read) != int(source.piece_end[piece]) - first:
+            counted = int(source.piece_end[piece]) - first
+            message = f"row group {group} has {len(read):,} tokens, and {counted:,} were counted"
+            raise StoreError(message, code="store-changed", place=Place(file=source.paths[file]))
+        wrong = np.flatnonzero((read < 0) | (read >= source.vocabulary))
+        if len(wrong):
+            self._refuse(first + int(wrong[0]), int(read[wrong[0]]))
+        return source.row_groups.keep(file, group, read)
+
+    def _refuse(self, token: int, found: int) -> NoReturn:
+        """Refuse an id; token: its place, counted over all domains."""
+        source: Any = self._source
+        number = int(np.searchsorted(source.first_tokens, token, side="right")) - 1
+        piece = int(np.searchsorted(source.piece_end, token, side="right"))
+        at = token - int(source.first_tokens[number])
+        document = source.documents.table(number, at, 1)["id"][0].as_py()
+        name = source.names[number]
+        raise StoreError(
+            f"domain '{name}', document '{document}': token {at:,} is {found:,}, and the vocabulary has "
+            f"{source.vocabulary:,} ids",
+            code="id-outside-vocabulary",
+            place=Place(file=source.paths[int(source.piece_file[piece])]),
+            domain=name,
+            token=at,
+            found=found,
+        )
