@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from api.positions import SCHEMA as SEQUENCE
 from api.run_models import Progress
+from api.step_reads import PARTS
 from mixture.schedule import Schedule
 from mixture.store import Store
 
@@ -55,6 +56,9 @@ def sequences_table(rows: Sequence[Mapping[str, Any]], store: Store | None, doma
     masked: whether documents say how many of their tokens are taken down
     """
     document = DOCUMENT if store is None else store.documents(domain, 0, 0).schema.remove_metadata()
+    if store is not None:
+        for name in PARTS:
+            document = document.append(pa.field(name, pa.int64()))
     if masked and store is not None:
         document = document.append(pa.field("masked_tokens", pa.int64()))
     pairs = [(row, held) for row in rows for held in ([{}] if row["documents"] is None else row["documents"])]

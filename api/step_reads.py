@@ -19,6 +19,9 @@ from mixture.stream.masks import Masks
 MOST_DOCUMENTS = 10_000
 """Sequences that are asked for together end behind the one with which they have so many documents."""
 
+PARTS = ("from_token", "to_token")
+"""Which part of a document a sequence reads."""
+
 
 def schedule_with(lock: Lock, step: int) -> Schedule:
     """The schedule, which has this step. Raises Problem 422 `step-out-of-range`."""
@@ -38,6 +41,7 @@ def read_sequences(
 ) -> list[dict[str, Any]]:
     """Slots of a step in order: a row's columns by name, and its `documents` from the store, None where there is none.
 
+    A document has beside its columns which part of it is read: tokens `from_token` up to `to_token`, from its first.
     With masks each document has `masked_tokens` too: how many of its tokens are taken down at this step.
 
     Fewer than asked for where they have very many documents. Raises StoreError; Problem 503 `store-unreadable`.
@@ -54,9 +58,12 @@ def read_sequences(
             found = store.documents(row["domain"], row["first_token"], row["tokens"])
         except (OSError, pa.ArrowException) as error:
             raise Problem(503, "the store's table of documents can not be read", code="store-unreadable") from error
+        first, tokens = (found[name].to_numpy() for name in ("first_token", "tokens"))
+        part = row["first_token"] - first, row["first_token"] + row["tokens"] - first
+        found = found.append_column(PARTS[0], pa.array(np.maximum(part[0], 0)))
+        found = found.append_column(PARTS[1], pa.array(np.minimum(part[1], tokens)))
         if masks is not None:
-            places = (found[name].to_numpy() for name in ("first_token", "tokens"))
-            found = found.append_column("masked_tokens", pa.array(masks.count(step, row["domain"], *places)))
+            found = found.append_column("masked_tokens", pa.array(masks.count(step, row["domain"], first, tokens)))
         held = found.to_pylist()
         documents += len(held)
         shown.append(row | {"documents": held})

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from api.problems import Problem
-from api.step_reads import read_sequences
+from api.step_reads import PARTS, read_sequences
 from mixture.errors import MixtureError
 from mixture.schedule import Schedule
 from mixture.store import Store
@@ -45,6 +45,7 @@ class Attribute(BaseModel):
 class DocumentLine(BaseModel):
     """A document that a sequence reads from; first_token: where it begins in the domain's storage.
 
+    from_token, to_token: the part of it that the sequence reads, counted from its first
     masked_tokens: how many of its tokens are taken down at this step
     """
 
@@ -54,7 +55,14 @@ class DocumentLine(BaseModel):
     first_token: int
     tokens: int
     attributes: tuple[Attribute, ...]
+    from_token: int
+    to_token: int
     masked_tokens: int
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the sequence reads all of it."""
+        return self.to_token - self.from_token == self.tokens
 
 
 class SequenceLine(BaseModel):
@@ -100,7 +108,7 @@ def sequence_lines(
 
 
 def _document(row: Mapping[str, Any], *, is_masked: bool) -> DocumentLine:
-    own = ("id", "first_token", "tokens")
+    own = ("id", "first_token", "tokens", *PARTS)
     said = dict(row)
     masked = said.pop("masked_tokens") if is_masked else 0
     attributes = (Attribute(name=name, value=value) for name, value in said.items() if name not in own and value)

@@ -54,12 +54,24 @@ class DocumentRow(BaseModel):
     """A document of the store: its id and place, and its attributes beside."""
 
     model_config = ConfigDict(
-        extra="allow", json_schema_extra={"example": {"id": "a/17", "first_token": 812, "tokens": 96, "licence": "MIT"}}
+        extra="allow",
+        json_schema_extra={
+            "example": {
+                "id": "a/17",
+                "first_token": 812,
+                "tokens": 96,
+                "licence": "MIT",
+                "from_token": 0,
+                "to_token": 96,
+            }
+        },
     )
 
     id: str = Field(examples=["a/17"])
     first_token: int = Field(examples=[812], description="Where it begins in the domain's storage.")
     tokens: int = Field(examples=[96], description="The end of the document counted in.")
+    from_token: int = Field(examples=[0], description="Where the part that the sequence reads begins, from its first.")
+    to_token: int = Field(examples=[96], description="Where that part ends: one past its last token.")
     masked_tokens: int | None = Field(
         None,
         examples=[95],

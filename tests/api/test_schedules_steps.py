@@ -114,8 +114,11 @@ def test_documents_come_with_their_attributes(make_app, tmp_path: Path):
     held = open_store(store)
     for one in all_items(app, "/v1/mixtures/small/steps/5/sequences"):
         table = held.documents(one["domain"], one["first_token"], one["tokens"])
-        assert one["documents"] == table.to_pylist()
-        assert list(one["documents"][0]) == table.column_names
+        for document, row in zip(one["documents"], table.to_pylist(), strict=True):
+            begin = max(0, one["first_token"] - row["first_token"])
+            end = min(row["tokens"], one["first_token"] + one["tokens"] - row["first_token"])
+            assert document == row | {"from_token": begin, "to_token": end}
+        assert list(one["documents"][0]) == [*table.column_names, "from_token", "to_token"]
 
 
 def test_a_steps_sequences_come_as_tables_of_a_row_a_document(app: FastAPI, store: Store):

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import httpx2
 import pyarrow as pa
@@ -120,11 +121,15 @@ def addresses(down: Down, client: httpx2.Client) -> Iterator[str]:
         "/v1/mixtures/{ref}/find": [f"?domain={down.domain}&token=5"],
         "/v1/mixtures/{ref}/counts": [f"?step={step}"],
         "/v1/mixtures/{ref}/history": [f"?step={step}"],
+        "/v1/mixtures/{ref}/traces": [f"?document={quote(down.identity)}"],
+        "/v1/mixtures/{ref}/reads": [f"?domain={down.domain}&first_token=5&tokens=99"],
+        "/v1/mixtures/{ref}/read-so-far": [f"?step={step}&by={by}" for by in ("domain", *down.store.attributes)],
     }
     for path, methods in client.get("/openapi.json").json()["paths"].items():
         if "get" in methods and set(re.findall(r"{(\w+)}", path)) <= known.keys():
             yield from (path.format(**known) + query for query in queries.get(path, [""]))
     yield from (f"/mixtures/{NAME}", f"/mixtures/{NAME}/steps/{step}", f"/mixtures/{NAME}/what-if")
+    yield f"/mixtures/{NAME}/trace?document={quote(down.identity)}&until={step}"
     cell = f"/catalogs/{NAME}?cell={down.domain}"
     yield from (f"/catalogs/{NAME}", cell, f"{cell}&part=panel", f"{cell}&examples=typical&at=0")
     yield from (f"/catalogs/{NAME}?q={one.replace(' ', '+')}" for one in down.early[:3])
