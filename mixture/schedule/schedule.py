@@ -245,12 +245,14 @@ class Schedule:
 
     def reads(self, name: str, first_token: int, num_tokens: int, *, first_step: int = 0) -> Iterator[Read]:
         """Every sequence from a step on that holds any of these tokens, in order, each worked out when asked for."""
-        d, wanted = self._token_range(name, first_token, num_tokens)
+        d = self.domain_index(name)
+        wanted = TokenRange(first_token, num_tokens, self.data.domains[d])
         return (read for draws in self.draws(d, first_step) for read in wanted.reads(draws))
 
     def count_reads(self, name: str, first_token: int, num_tokens: int, *, first_step: int = 0) -> int:
         """How many sequences from a step on hold any of these tokens; whole epochs are counted at once."""
-        d, wanted = self._token_range(name, first_token, num_tokens)
+        d = self.domain_index(name)
+        wanted = TokenRange(first_token, num_tokens, self.data.domains[d])
         return sum(wanted.count(draws) for draws in self.draws(d, first_step))
 
     def draws(self, domain: int, first_step: int = 0, end_step: int | None = None) -> Iterator[Draws]:
@@ -272,20 +274,6 @@ class Schedule:
             if low < high:
                 order, windows = self._order(d, stretch.length), self._windows_of(stretch.length)
                 yield Draws(d, stretch, order, windows, int(stretch.base[d]) + low, high - low)
-
-    def _token_range(self, name: str, first_token: int, num_tokens: int) -> tuple[int, TokenRange]:
-        d = self.domain_index(name)
-        tokens = self.data.domains[d].tokens
-        last = first_token + num_tokens - 1
-        if not 0 <= first_token <= last < tokens:
-            what = f"token {first_token} is" if num_tokens == 1 else f"tokens {first_token} to {last} are"
-            raise ScheduleError(
-                f"{what} not in domain {name!r} of {tokens} tokens",
-                code="token-out-of-range",
-                token=first_token,
-                tokens=tokens,
-            )
-        return d, TokenRange(first_token, num_tokens, tokens)
 
     def handoffs(self) -> list[SegmentHandoff]:
         """What each segment leaves unread of each domain where it begins."""
