@@ -11,6 +11,7 @@ MixtureError
 ├── StoreError       a token store is incomplete, damaged, or not the one that a lock names
 ├── IngestError      sources can not be made into a store
 ├── ClusterError     sources can not be put into clusters, or not with these options
+├── FormatError      a trainer's mixture file can not be read, or a mixture can not be said in one
 ├── StreamError      a stream can not be opened, or can not go on from a saved state
 └── ServiceError     a service refuses what is asked of it, or can not be reached
 """
@@ -109,6 +110,10 @@ class IngestError(MixtureError):
 
 class ClusterError(MixtureError):
     """Sources can not be put into clusters, or not with these options."""
+
+
+class FormatError(MixtureError):
+    """A trainer's mixture file can not be read as a spec, or a mixture can not be said in its format."""
 
 
 class StreamError(MixtureError):

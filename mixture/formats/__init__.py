@@ -1,0 +1,59 @@
+"""Mixtures in the formats of trainers: written from locks, read as specs, with what is lost said."""
+
+from __future__ import annotations
+
+from mixture.errors import FormatError, nearest
+from mixture.formats import (
+    energon,
+    hf,
+    levanter,
+    marin_json,
+    maxtext,
+    megatron,
+    mosaic,
+    nanotron,
+    olmix,
+    olmo,
+    plan_csv,
+)
+from mixture.formats.declared import SourceFile, read_file
+from mixture.formats.exporting import Exported, export
+from mixture.formats.format import Holds, MixtureFormat, Remark, WeightUnit
+from mixture.formats.importing import Given, Imported, import_mixture
+from mixture.formats.paths import DOMAIN
+from mixture.units import quote
+
+FORMATS: dict[str, MixtureFormat] = {
+    module.FORMAT.name: module.FORMAT
+    for module in (
+        levanter, marin_json, megatron, olmo, olmix, nanotron, mosaic, energon, hf, maxtext, plan_csv,
+    )
+}  # fmt: skip
+"""All formats by name."""
+
+
+def format_of(name: str) -> MixtureFormat:
+    """The format of this name. Raises FormatError `unknown-format`, with the nearest."""
+    form = FORMATS.get(name)
+    if form is None:
+        hint = nearest(name, FORMATS) or f"formats: {', '.join(FORMATS)}"
+        raise FormatError(f"there is no format {quote(name)}", code="unknown-format", hint=hint, name=name)
+    return form
+
+
+__all__ = [
+    "DOMAIN",
+    "FORMATS",
+    "Exported",
+    "Given",
+    "Holds",
+    "Imported",
+    "MixtureFormat",
+    "Remark",
+    "SourceFile",
+    "WeightUnit",
+    "export",
+    "format_of",
+    "import_mixture",
+    "read_file",
+]

@@ -1,0 +1,78 @@
+"""What a trainer's files say of a mixture, before it is made a spec."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from fractions import Fraction
+from pathlib import Path
+
+from mixture.errors import Place
+from mixture.formats.format import Remark, WeightUnit
+from mixture.spec.source import decode_source, read_source
+
+
+class KeyedBy(Enum):
+    """What the weights of a file stand at: names of domains, or paths of their text."""
+
+    DOMAIN = auto()
+    PATH = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file that is imported."""
+
+    path: Path
+    text: str
+
+    @property
+    def place(self) -> Place:
+        """Its first line."""
+        return Place(file=str(self.path), line=1)
+
+    def beside(self, path: str) -> SourceFile:
+        """A file that this one names, by its path from this one's folder. Raises SpecError as `read_file` does."""
+        return read_file(self.path.parent / path)
+
+
+def read_file(path: Path) -> SourceFile:
+    """A text file, at most 4 MiB of UTF-8. Raises SpecError: `file-missing`, `file-unreadable`, `not-utf-8`, …"""
+    return SourceFile(path, decode_source(read_source(path), file=str(path)))
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredPhase:
+    """A stretch of the run. What is None, the file does not say.
+
+    weights: exact, as written, by domain or path; they sum to whatever they sum to
+    place:   where they stand
+    steps, tokens: its length; at most one of them is set
+    """
+
+    weights: Mapping[str, Fraction]
+    place: Place
+    name: str | None = None
+    steps: int | None = None
+    tokens: int | None = None
+    sequence_length: int | None = None
+    batch_sequences: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """All that files say. What is None or empty, they do not.
+
+    unit:   what the weights count
+    tokens: the size of each domain, by name
+    """
+
+    phases: tuple[DeclaredPhase, ...]
+    keyed_by: KeyedBy
+    unit: WeightUnit
+    name: str | None = None
+    tokenizer: str | None = None
+    seed: int | None = None
+    tokens: Mapping[str, int] = field(default_factory=dict)
+    remarks: tuple[Remark, ...] = ()

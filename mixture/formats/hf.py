@@ -1,0 +1,90 @@
+"""The arguments of Hugging Face's `interleave_datasets`: datasets, probabilities, seed and stopping strategy.
+
+A person loads the datasets by their paths, in this order; examples are what they hold: documents, or packed rows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import partial
+
+from mixture.formats.declared import Declared, DeclaredPhase, KeyedBy, SourceFile
+from mixture.formats.format import Bodies, Body, MixtureFormat, WeightUnit
+from mixture.formats.merging import merged, phase_name
+from mixture.formats.reading import (
+    LeftOut,
+    Reader,
+    items,
+    number,
+    optional,
+    read_fields,
+    read_text,
+    refuse,
+    root_of,
+    whole,
+)
+from mixture.formats.run import Run, Stage
+from mixture.units import quote
+
+
+def write(run: Run) -> Bodies:
+    """One object a stage."""
+    files = [
+        Body(part, "json", _text(piece, piece.stages[0]), piece.stages[0].about, comments=False)
+        for piece, part in run.groups(frozenset())
+    ]
+    return Bodies(tuple(files))
+
+
+def _text(run: Run, stage: Stage) -> str:
+    drawn = run.drawn(stage)
+    arguments = {
+        "datasets": [path for _, path, _ in drawn],
+        # At most 17 digits, so that the floats are those that the texts say.
+        "probabilities": [float(text) for _, _, text in drawn],
+        "seed": run.lock.data.seed,
+        "stopping_strategy": "all_exhausted",
+    }
+    return json.dumps(arguments, indent=2, ensure_ascii=False) + "\n"
+
+
+def read(files: Sequence[SourceFile], unit: WeightUnit) -> Declared:
+    """Arguments each, in the order of the run."""
+    return merged([_read(source, unit) for source in files])
+
+
+def _read(source: SourceFile, unit: WeightUnit) -> Declared:
+    root, left_out = root_of(source), LeftOut()
+    readers: dict[str, Reader] = {
+        "datasets": partial(items, read=read_text),
+        "probabilities": partial(items, read=number),
+        "seed": optional(whole),
+        **left_out.keys("stopping_strategy", "info", "split"),
+    }
+    said = read_fields(root, readers, required=("datasets", "probabilities"))
+    datasets, probabilities = said["datasets"], said["probabilities"]
+    if len(datasets) != len(probabilities):
+        message = f"{len(datasets):,} datasets and {len(probabilities):,} probabilities"
+        refuse(root.place, message, code="weights-missing", hint="each dataset has one")
+    for i, name in enumerate(datasets):
+        if name in datasets[:i]:
+            refuse(root.place, f"{quote(name)} stands twice", code="duplicate-source", hint="one of them is right")
+    return Declared(
+        phases=(DeclaredPhase(dict(zip(datasets, probabilities, strict=True)), root.place, name=phase_name(source)),),
+        keyed_by=KeyedBy.PATH,
+        unit=unit,
+        seed=said.get("seed"),
+        remarks=left_out.remarks(),
+    )
+
+
+FORMAT = MixtureFormat(
+    name="hf",
+    title="Hugging Face datasets: the arguments of interleave_datasets",
+    units=(WeightUnit.DOCUMENTS, WeightUnit.SEQUENCES),
+    holds=frozenset(),
+    draws="interleave_datasets draws each example at random by the probabilities, so that counts wander.",
+    write=write,
+    read=read,
+)

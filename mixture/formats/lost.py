@@ -1,0 +1,72 @@
+"""What a lock says that no file of a trainer does, in words: order, phases, caps, pools, masks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mixture.formats.format import Holds, MixtureFormat, Remark, WeightUnit
+from mixture.formats.run import Run
+from mixture.plan.words import counted, names_of
+from mixture.units import quote
+
+
+def lost(run: Run, form: MixtureFormat) -> Iterator[Remark]:
+    """What the format can not express of this run, and how exact it is."""
+    yield _unit(run)
+    yield Remark("draws", form.draws)
+    yield Remark(
+        "order-not-kept", "which sequence stands at which step is the trainer's own: the lock's order is not in it"
+    )
+    yield Remark("caps-not-kept", "caps on epochs (`max_epochs`) are checked in the plan, and not by the trainer")
+    yield from _phases(run, form)
+    yield from _zeros(run)
+    yield from _text(run)
+
+
+def _unit(run: Run) -> Remark:
+    match run.unit:
+        case WeightUnit.DOCUMENTS:
+            said = "weights count documents: token shares divided by each domain's mean length in tokens, to 17 digits"
+        case WeightUnit.SEQUENCES:
+            said = "weights count sequences of one length, whose shares are those of the tokens, exact to 10^-15"
+        case _:
+            said = "weights count tokens, exact to 10^-15"
+    return Remark("unit", said)
+
+
+def _phases(run: Run, form: MixtureFormat) -> Iterator[Remark]:
+    stages = run.stages
+    lengths = list(dict.fromkeys(stage.sequence_length for stage in stages))
+    batches = list(dict.fromkeys(stage.batch_sequences for stage in stages))
+    if len(stages) > 1 and Holds.PHASES not in form.holds:
+        starts = ", ".join(f"{stage.name} at step {stage.run_step:,}" for stage in stages)
+        yield Remark("phases-in-files", f"it has no phases: there is a file for each, to go on with from {starts}")
+    elif len(lengths) > 1 and Holds.LENGTHS not in form.holds:
+        said = " and ".join(f"{length:,}" for length in lengths)
+        message = f"lengths of {said} tokens are a file each, whose steps count from its own start"
+        yield Remark("lengths-in-files", message)
+    if len(batches) > 1 and Holds.PHASES in form.holds and Holds.BATCHES not in form.holds:
+        said = " and ".join(f"{batch:,}" for batch in batches)
+        yield Remark("batches-not-kept", f"the batch changes in the run ({said} sequences), and it has one")
+
+
+def _zeros(run: Run) -> Iterator[Remark]:
+    zero = [domain.name for d, domain in enumerate(run.domains) if not any(stage.weights[d] for stage in run.stages)]
+    if zero:
+        yield Remark("never-drawn", f"{counted(len(zero), 'domain')} of weight 0 throughout: {names_of(zero, quote)}")
+
+
+def _text(run: Run) -> Iterator[Remark]:
+    pools = run.lock.data.pools
+    if pools:
+        yield Remark(
+            "pools-not-kept",
+            f"the lock keeps {counted(len(pools), 'domain')} to a part: {names_of(list(pools), quote)}",
+        )
+    if run.lock.masks:
+        yield Remark(
+            "masks-not-kept", f"the lock hides {counted(len(run.lock.masks), 'range')} of text that were taken down"
+        )
+    skipped = sum(segment.skip for segment in run.lock.data.segments)
+    if skipped:
+        yield Remark("skips-not-kept", f"the lock leaves {counted(skipped, 'sequence')} out")

@@ -1,0 +1,101 @@
+"""Megatron-LM's blends: a list of weights and paths for each phase, the same as per-split JSON, and the arguments.
+
+Arguments: --data-args-path, --per-split-data-args-path, --phase-transition-iterations with a fixed global batch
+(NVIDIA/Megatron-LM). A phase ends where training stops itself; the next line of arguments starts it again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from mixture.errors import FormatError
+from mixture.formats.declared import Declared, SourceFile
+from mixture.formats.format import Bodies, Body, Holds, MixtureFormat, Remark, WeightUnit
+from mixture.formats.megatron_args import read_arguments, read_blend, read_per_split
+from mixture.formats.merging import merged
+from mixture.formats.run import Run, Stage
+from mixture.units import quote
+
+HOLDS = frozenset({Holds.PHASES, Holds.LENGTHS})
+
+
+def write(run: Run) -> Bodies:
+    """`args.txt`, a line of arguments for each start, and for each the blend as a list and as per-split JSON."""
+    files: list[Body] = []
+    lines: list[str] = []
+    for piece, part in run.groups(frozenset()):
+        stage, name = piece.stages[0], part or "data"
+        blend = [text for _, path, weight in piece.drawn(stage) for text in (weight, path)]
+        _check(blend)
+        pairs = zip(blend[::2], blend[1::2], strict=True)
+        listed = "".join(f"{weight} {path}\n" for weight, path in pairs)
+        splits = {"train": blend, "valid": None, "test": None}
+        files += [
+            Body(name, "txt", listed, stage.about, comments=False),
+            Body(name, "json", json.dumps(splits, indent=2, ensure_ascii=False) + "\n", stage.about, comments=False),
+        ]
+    for stage, body in zip(run.stages, files[::2], strict=True):
+        lines.append(" ".join(_arguments(run, stage, f"{run.stem}.megatron.{body.part}.txt")))
+    about = f"A line for each start. {' '.join(stage.about for stage in run.stages)}"
+    return Bodies((Body("args", "txt", "\n".join(lines) + "\n", about), *files), tuple(_lost(run)))
+
+
+def _arguments(run: Run, stage: Stage, blend: str) -> list[str]:
+    ends = ",".join(str(one.end_step) for one in run.stages[:-1])
+    return [
+        *("--data-args-path", blend),
+        *("--seq-length", str(stage.sequence_length)),
+        *("--global-batch-size", str(stage.batch_sequences)),
+        *("--train-iters", str(run.steps)),
+        *(("--phase-transition-iterations", ends) if ends else ()),
+    ]
+
+
+def _check(blend: Sequence[str]) -> None:
+    for path in blend[1::2]:
+        if any(character.isspace() for character in path):
+            raise FormatError(
+                f"the path {quote(path)} has a space in it, and Megatron's list is parted by spaces",
+                code="path-with-space",
+                hint="--path-template makes paths without one",
+                path=path,
+            )
+
+
+def _lost(run: Run) -> list[Remark]:
+    remarks = [
+        Remark("splits-empty", "the per-split files name no text to validate and test on: null, for you to fill in")
+    ]
+    if len({(stage.batch_sequences, stage.sequence_length) for stage in run.stages}) > 1:
+        message = (
+            "Megatron counts the samples of a phase by one global batch and length: where they change, start a run of"
+            " its own from the checkpoint instead of a transition"
+        )
+        remarks.append(Remark("batch-must-stay", message))
+    return remarks
+
+
+def read(files: Sequence[SourceFile], unit: WeightUnit) -> Declared:
+    """A list of weights and paths, per-split JSON, or arguments that name or hold them, a line for each start."""
+    parts = []
+    for source in files:
+        if source.text.lstrip().startswith("{"):
+            parts.append(read_per_split(source, unit))
+        elif any(word.startswith("--") for word in source.text.split()):
+            parts.append(read_arguments(source, unit))
+        else:
+            parts.append(read_blend(source, unit))
+    return merged(parts)
+
+
+FORMAT = MixtureFormat(
+    name="megatron",
+    title="Megatron-LM: data-args lists, per-split JSON, phase-transition-iterations",
+    units=(WeightUnit.SEQUENCES,),
+    holds=HOLDS,
+    draws="Megatron takes the dataset that is farthest behind its weight, always in the same order: within a sequence"
+    " of the share.",
+    write=write,
+    read=read,
+)

@@ -1,0 +1,221 @@
+"""nanotron's `data_stages`: dataset folders and weights, by the training step that they begin at, the first at 1.
+
+Keys: nanotron.config (huggingface/nanotron): DatasetStageArgs, DataArgs, NanosetDatasetsArgs, TokensArgs. A step's
+sequences are micro_batch_size · batch_accumulation_per_replica · parallelism.dp.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+from mixture.errors import Place
+from mixture.formats.declared import Declared, DeclaredPhase, KeyedBy, SourceFile
+from mixture.formats.format import Bodies, Body, Holds, MixtureFormat, Remark, WeightUnit
+from mixture.formats.merging import merged
+from mixture.formats.reading import (
+    LeftOut,
+    MappingNode,
+    Node,
+    Reader,
+    entries,
+    items,
+    number,
+    optional,
+    read_fields,
+    read_text,
+    refuse,
+    root_of,
+    some_fields,
+    whole,
+)
+from mixture.formats.reading import Sequence as SequenceNode
+from mixture.formats.run import Run, Stage
+from mixture.formats.yaml_text import Number, yaml_text
+from mixture.units import quote
+
+HOLDS = frozenset({Holds.PHASES, Holds.LENGTHS})
+_COUNT = partial(whole, least=1)
+
+
+def write(run: Run) -> Bodies:
+    """The sections `data_stages` and `tokens` of a config; a batch as one replica would accumulate it."""
+    first = run.stages[0]
+    lengths = {stage.sequence_length for stage in run.stages}
+    config = {
+        "data_stages": [_stage(run, stage, is_own_length=len(lengths) > 1) for stage in run.stages],
+        "tokens": {
+            "sequence_length": first.sequence_length,
+            "train_steps": run.steps,
+            "micro_batch_size": 1,
+            "batch_accumulation_per_replica": first.batch_sequences,
+        },
+    }
+    note = Remark(
+        "batch-of-one-replica",
+        f"batch_accumulation_per_replica is for one replica: {first.batch_sequences:,} sequences a step; divide it by"
+        " yours and by micro_batch_size",
+    )
+    about = " ".join(stage.about for stage in run.stages)
+    return Bodies((Body(None, "yaml", yaml_text(config), about),), (note,))
+
+
+def _stage(run: Run, stage: Stage, *, is_own_length: bool) -> dict[str, object]:
+    drawn = run.drawn(stage)
+    dataset: dict[str, object] = {
+        "dataset_folder": [path for _, path, _ in drawn],
+        "dataset_weights": [Number(text) for _, _, text in drawn],
+    }
+    if run.lock.tokenizer is not None:
+        dataset["tokenizer_name"] = run.lock.tokenizer
+    data = {"dataset": dataset, "num_loading_workers": 1, "seed": run.lock.data.seed}
+    length = {"sequence_length": stage.sequence_length} if is_own_length else {}
+    return {"name": stage.name, "start_training_step": stage.first_step + 1} | length | {"data": data}
+
+
+@dataclass(frozen=True, slots=True)
+class _Stage:
+    name: str
+    first_step: int
+    weights: dict[str, Fraction]
+    place: Place
+    sequence_length: int | None
+    seed: int | None
+    tokenizer: str | None
+
+
+def read(files: Sequence[SourceFile], unit: WeightUnit) -> Declared:
+    """A config with its stages; of several files, each is a stretch of its own."""
+    return merged([_read(source, unit) for source in files])
+
+
+def _read(source: SourceFile, unit: WeightUnit) -> Declared:
+    left_out = LeftOut()
+    readers: dict[str, Reader] = {
+        "data_stages": partial(items, read=partial(_read_stage, left_out=left_out)),
+        "tokens": optional(partial(_read_tokens, left_out=left_out)),
+        "parallelism": optional(partial(some_fields, readers={"dp": _COUNT}, left_out=left_out)),
+    }
+    root = root_of(source)
+    said = some_fields(root, readers, left_out)
+    if "data_stages" not in said:
+        refuse(root.place, "the key 'data_stages' is missing", code="missing-key")
+    stages = sorted(said["data_stages"], key=lambda stage: stage.first_step)
+    tokens: dict[str, int] = said.get("tokens") or {}
+    batch = tokens.get("batch_accumulation_per_replica")
+    if batch is not None:
+        batch *= tokens["micro_batch_size"] * (said.get("parallelism") or {}).get("dp", 1)
+    return Declared(
+        phases=tuple(_phases(stages, tokens.get("train_steps"), tokens.get("sequence_length"), batch)),
+        keyed_by=KeyedBy.PATH,
+        unit=unit,
+        tokenizer=next((stage.tokenizer for stage in stages if stage.tokenizer is not None), None),
+        seed=stages[0].seed,
+        remarks=left_out.remarks(),
+    )
+
+
+def _phases(
+    stages: Sequence[_Stage], steps: int | None, sequence_length: int | None, batch: int | None
+) -> Iterator[DeclaredPhase]:
+    if stages[0].first_step:
+        refuse(stages[0].place, "no stage begins at training step 1", code="stages-out-of-order")
+    starts = [stage.first_step for stage in stages]
+    for stage, end in zip(stages, [*starts[1:], steps], strict=True):
+        if end is not None and end <= stage.first_step:
+            message = f"stage {quote(stage.name)} begins at step {stage.first_step + 1:,} and ends before {end + 1:,}"
+            refuse(
+                stage.place, message, code="stages-out-of-order", hint="each stage has a step of its own to begin at"
+            )
+        yield DeclaredPhase(
+            stage.weights,
+            stage.place,
+            name=stage.name,
+            steps=None if end is None else end - stage.first_step,
+            sequence_length=stage.sequence_length or sequence_length,
+            batch_sequences=batch,
+        )
+
+
+def _read_tokens(node: Node, *, left_out: LeftOut) -> dict[str, Any]:
+    names = ("sequence_length", "train_steps", "micro_batch_size", "batch_accumulation_per_replica")
+    fields = some_fields(node, dict.fromkeys(names, _COUNT), left_out)
+    if ("micro_batch_size" in fields) != ("batch_accumulation_per_replica" in fields):
+        hint = "micro_batch_size and batch_accumulation_per_replica stand together"
+        refuse(node.place, "half of the batch is missing", code="missing-key", hint=hint)
+    return fields
+
+
+def _read_stage(node: Node, *, left_out: LeftOut) -> _Stage:
+    readers: dict[str, Reader] = {
+        "name": read_text,
+        "start_training_step": _COUNT,
+        "sequence_length": optional(_COUNT),
+        "data": partial(_read_data, left_out=left_out),
+    }
+    fields = read_fields(node, readers, required=("name", "start_training_step", "data"))
+    data = fields["data"]
+    return _Stage(
+        name=fields["name"],
+        first_step=fields["start_training_step"] - 1,
+        weights=data["dataset"][0],
+        place=node.place,
+        sequence_length=fields.get("sequence_length"),
+        seed=data.get("seed"),
+        tokenizer=data["dataset"][1],
+    )
+
+
+def _read_data(node: Node, *, left_out: LeftOut) -> dict[str, Any]:
+    readers: dict[str, Reader] = {
+        "dataset": partial(_read_dataset, left_out=left_out),
+        "seed": optional(whole),
+        **left_out.keys("num_loading_workers"),
+    }
+    return read_fields(node, readers, required=("dataset",))
+
+
+def _read_dataset(node: Node, *, left_out: LeftOut) -> tuple[dict[str, Fraction], str | None]:
+    readers: dict[str, Reader] = {
+        "dataset_folder": _read_folders,
+        "dataset_weights": optional(partial(items, read=number)),
+        "tokenizer_name": optional(read_text),
+        **left_out.keys("vocab_size", "token_size_in_bytes", "dataset_max_tokens", "dataset_read_path"),
+        **left_out.keys("pad_samples_to_global_batch_size", "return_positions", "use_old_brrr_dataloader"),
+        **left_out.keys("shuffle_files", "skip_in_stream"),
+    }
+    fields = read_fields(node, readers, required=("dataset_folder",))
+    if isinstance(fields["dataset_folder"], dict):
+        return fields["dataset_folder"], fields.get("tokenizer_name")
+    folders: list[str] = fields["dataset_folder"]
+    weights: list[Fraction] | None = fields.get("dataset_weights")
+    if weights is None and len(folders) == 1:
+        weights = [Fraction(1)]
+    if weights is None or len(weights) != len(folders):
+        message = f"{len(folders):,} folders and {0 if weights is None else len(weights):,} weights"
+        refuse(node.place, message, code="weights-missing", hint="each folder has a weight")
+    if len(set(folders)) < len(folders):
+        twice = next(folder for i, folder in enumerate(folders) if folder in folders[:i])
+        refuse(node.place, f"the folder {quote(twice)} stands twice", code="duplicate-source")
+    return dict(zip(folders, weights, strict=True)), fields.get("tokenizer_name")
+
+
+def _read_folders(node: Node) -> list[str] | dict[str, Fraction]:
+    """Folders, or, as older versions have it, their weights by folder."""
+    if isinstance(node, MappingNode):
+        return entries(node, number)
+    return items(node, read_text) if isinstance(node, SequenceNode) else [read_text(node)]
+
+
+FORMAT = MixtureFormat(
+    name="nanotron",
+    title="nanotron: data_stages by start_training_step",
+    units=(WeightUnit.SEQUENCES,),
+    holds=HOLDS,
+    draws="nanotron builds an index of the whole stage in which each dataset has its share, rounded to sequences.",
+    write=write,
+    read=read,
+)

@@ -1,0 +1,105 @@
+"""OLMo-core's source mixtures: `sources` with a `target_ratio` of the tokens each, a file for each stage.
+
+Keys: olmo_core.data.source_mixture.SourceMixtureList (allenai/OLMo-core); requested_tokens, global_batch_size in tokens
+and the seed are given beside it, in Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import partial
+from math import ceil
+
+from mixture.formats.declared import Declared, DeclaredPhase, KeyedBy, SourceFile
+from mixture.formats.format import Bodies, Body, MixtureFormat, WeightUnit
+from mixture.formats.merging import merged, phase_name
+from mixture.formats.reading import LeftOut, Node, items, number, read_fields, read_text, refuse, root_of
+from mixture.formats.run import Run, Stage
+from mixture.formats.shares import plain
+from mixture.formats.yaml_text import Number, yaml_text
+from mixture.schedule import WHOLE
+from mixture.units import format_exact, quote
+
+CENTS = 100
+"""Repetitions are rounded up to hundredths."""
+
+
+def write(run: Run) -> Bodies:
+    """A list of sources for each stage; the ratios sum to exactly 1, for they are the lock's own."""
+    files = [
+        Body(part, "yaml", yaml_text({"sources": _sources(piece, piece.stages[0])}), _about(piece, piece.stages[0]))
+        for piece, part in run.groups(frozenset())
+    ]
+    return Bodies(tuple(files))
+
+
+def repetition(run: Run, stage: Stage, domain: int) -> Fraction:
+    """How often a stage reads a domain at its share of the stage's tokens, at least 1, rounded up to hundredths."""
+    tokens = Fraction(stage.tokens * stage.weights[domain], WHOLE)
+    return max(Fraction(1), Fraction(ceil(tokens * CENTS / run.domains[domain].tokens), CENTS))
+
+
+def _sources(run: Run, stage: Stage) -> list[dict[str, object]]:
+    sources: list[dict[str, object]] = []
+    for d, path, text in run.drawn(stage):
+        ratio = plain(format_exact(repetition(run, stage, d)))
+        source: dict[str, object] = {"source_name": run.domains[d].name, "target_ratio": Number(text), "paths": [path]}
+        sources.append(source | ({} if ratio == "1.0" else {"max_repetition_ratio": Number(ratio)}))
+    return sources
+
+
+def _about(run: Run, stage: Stage) -> str:
+    batch = stage.batch_sequences * stage.sequence_length
+    return (
+        f"{stage.about} With it go requested_tokens={stage.tokens}, global_batch_size={batch},"
+        f" sequence_length={stage.sequence_length} and seed={run.lock.data.seed}."
+    )
+
+
+def read(files: Sequence[SourceFile], unit: WeightUnit) -> Declared:
+    """A list of sources each, in the order of the run."""
+    return merged([_read(source, unit) for source in files])
+
+
+def _read(source: SourceFile, unit: WeightUnit) -> Declared:
+    left_out = LeftOut()
+    root = root_of(source)
+    sources = read_fields(
+        root, {"sources": partial(items, read=partial(_read_source, left_out=left_out))}, required=("sources",)
+    )
+    weights: dict[str, Fraction] = {}
+    for name, ratio, node in sources["sources"]:
+        if name in weights:
+            refuse(
+                node.place, f"source {quote(name)} stands twice", code="duplicate-source", hint="one of them is right"
+            )
+        weights[name] = ratio
+    return Declared(
+        phases=(DeclaredPhase(weights, root.place, name=phase_name(source)),),
+        keyed_by=KeyedBy.DOMAIN,
+        unit=unit,
+        remarks=left_out.remarks(),
+    )
+
+
+def _read_source(node: Node, *, left_out: LeftOut) -> tuple[str, Fraction, Node]:
+    readers = {
+        "source_name": read_text,
+        "target_ratio": number,
+        **left_out.keys("paths", "max_repetition_ratio", "max_source_fraction"),
+    }
+    fields = read_fields(node, readers, required=("source_name", "target_ratio"))
+    return fields["source_name"], fields["target_ratio"], node
+
+
+FORMAT = MixtureFormat(
+    name="olmo",
+    title="OLMo-core: source mixtures, sources with target_ratio",
+    units=(WeightUnit.TOKENS,),
+    holds=frozenset(),
+    draws="OLMo-core takes whole sequences of each file, and spreads those that are missing evenly over files of all"
+    " sources, whatever their ratios.",
+    write=write,
+    read=read,
+)

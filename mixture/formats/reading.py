@@ -1,0 +1,161 @@
+"""Reading a trainer's YAML or JSON strictly: every key is read, said to be left out, or refused at its place.
+
+JSON is read as the YAML that it is, so its errors have lines and columns too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from functools import partial
+from typing import Any, TypeVar
+
+from mixture.errors import UnitError
+from mixture.formats.declared import SourceFile
+from mixture.formats.format import Remark
+from mixture.spec.document import parse_document
+from mixture.spec.errors import Gatherer, refuse
+from mixture.spec.fields import Reader, read_fields, read_items, unique_entries
+from mixture.spec.nodes import Mapping as MappingNode
+from mixture.spec.nodes import Node, Scalar, Sequence
+from mixture.spec.values import read_number, read_scalar, read_text
+from mixture.units import parse_whole, quote
+
+__all__ = [
+    "LeftOut",
+    "MappingNode",
+    "Node",
+    "Reader",
+    "Scalar",
+    "Sequence",
+    "entries",
+    "exact",
+    "has_key",
+    "is_null",
+    "items",
+    "number",
+    "optional",
+    "read_fields",
+    "read_items",
+    "read_text",
+    "refuse",
+    "root_of",
+    "some_fields",
+    "whole",
+    "word",
+]
+
+T = TypeVar("T")
+
+_NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?")
+_NAMED = 8
+
+
+class LeftOut:
+    """Keys that a format has and a spec has no place for, as they are met."""
+
+    def __init__(self) -> None:
+        self._paths: dict[str, None] = {}
+
+    def keys(self, *names: str) -> dict[str, Reader]:
+        """Readers that only note that the keys are there."""
+        return dict.fromkeys(names, self.note)
+
+    def note(self, node: Node) -> None:
+        """Notes a key; those of a list or of many alike are one."""
+        self._paths.setdefault(re.sub(r"\[[0-9]+\]", "[…]", node.place.path))
+
+    def remarks(self) -> tuple[Remark, ...]:
+        """One remark that names them."""
+        if not self._paths:
+            return ()
+        paths = list(self._paths)
+        more = f" and {len(paths) - _NAMED:,} more" if len(paths) > _NAMED else ""
+        named = ", ".join(quote(path) for path in paths[:_NAMED])
+        return (Remark("keys-left-out", f"a spec has no place for what stands at {named}{more}"),)
+
+
+def root_of(source: SourceFile) -> Node:
+    """The file's nodes. Raises SpecError, with line and column, where it is not YAML or JSON."""
+    return parse_document(source.text, file=str(source.path))
+
+
+def some_fields(node: Node, readers: Mapping[str, Reader], left_out: LeftOut) -> dict[str, Any]:
+    """The keys of a trainer's own section that say something of the mixture; all others are noted as left out."""
+    if not isinstance(node, MappingNode):
+        refuse(node.place, "this is not a mapping", code="not-a-mapping", hint=f"right here: {', '.join(readers)}, …")
+    values: dict[str, Any] = {}
+    gatherer = Gatherer()
+    for key, value in unique_entries(node, gatherer):
+        with gatherer:
+            if key.text in readers:
+                values[key.text] = readers[key.text](value)
+            else:
+                left_out.note(value)
+    gatherer.finish()
+    return values
+
+
+def has_key(node: Node, name: str) -> bool:
+    """Whether a mapping has a key."""
+    return isinstance(node, MappingNode) and any(key.text == name for key, _ in node.entries)
+
+
+def entries(node: Node, read: Callable[[Node], T]) -> dict[str, T]:
+    """A mapping of any names, each value by one reader. Raises SpecFileError with all that is wrong."""
+    if not isinstance(node, MappingNode):
+        refuse(node.place, "this is not a mapping", code="not-a-mapping", hint="names and values are right here")
+    values: dict[str, T] = {}
+    gatherer = Gatherer()
+    for key, value in unique_entries(node, gatherer):
+        with gatherer:
+            values[key.text] = read(value)
+    gatherer.finish()
+    return values
+
+
+def items(node: Node, read: Callable[[Node], T]) -> list[T]:
+    """A list that has something in it, each item by one reader. Raises SpecFileError with all that is wrong."""
+    values: list[T] = []
+    gatherer = Gatherer()
+    for item in read_items(node):
+        with gatherer:
+            values.append(read(item))
+    gatherer.finish()
+    return values
+
+
+def optional(read: Callable[[Node], T]) -> Callable[[Node], T | None]:
+    """A reader that also takes null."""
+    return lambda node: None if is_null(node) else read(node)
+
+
+def is_null(node: Node) -> bool:
+    """Whether nothing stands there."""
+    return isinstance(node, Scalar) and not node.quoted and node.text.lower() in ("", "~", "null", "none")
+
+
+def number(node: Node) -> Fraction:
+    """A number as trainers write it, at least 0, exact: 0.25, .05, 30, 1e-6."""
+    return read_number(node, exact)
+
+
+def whole(node: Node, *, least: int = 0) -> int:
+    """A whole number from `least` on."""
+    return read_number(node, partial(parse_whole, least=least))
+
+
+def exact(text: str) -> Fraction:
+    """The exact value of a number. Raises UnitError."""
+    if not _NUMBER.fullmatch(text):
+        raise UnitError(f"{quote(text)} is not a number", code="not-a-number", hint="0.25 or 1e-6 is right here")
+    value = Fraction(text)
+    if value < 0:
+        raise UnitError(f"{quote(text)} is negative", code="negative", hint="0 or more is right here")
+    return value
+
+
+def word(node: Node) -> str:
+    """A value as written, whatever YAML takes it for."""
+    return read_scalar(node).text
