@@ -97,8 +97,7 @@ def _text(run: Run, form: MixtureFormat, body: Body, remarks: tuple[Remark, ...]
 def _heading(run: Run, form: MixtureFormat, body: Body, remarks: tuple[Remark, ...]) -> Iterator[str]:
     yield f"{_line(run.lock.mixture)}, lock {run.lock.digest}"
     yield form.title
-    if body.about:
-        yield _line(body.about)
+    yield from map(_line, body.about.splitlines())
     for remark in remarks:
         yield _line(str(remark))
 

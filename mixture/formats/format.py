@@ -47,7 +47,7 @@ class Body:
 
     part:     what sets it apart from the other files of the export, `1-pretraining`; None where it is the only one
     ending:   of its name, `yaml`
-    about:    a sentence on what it holds, for the heading
+    about:    lines on what it holds, for the heading
     comments: whether the format has comments that begin with `#`, so that it can have a heading
     """
 

@@ -60,7 +60,7 @@ def write(run: Run) -> Bodies:
     remarks: list[Remark] = []
     for piece, part in run.groups(HOLDS):
         block = block_size(piece)
-        files.append(Body(part, "yaml", yaml_text(_config(piece, block)), " ".join(s.about for s in piece.stages)))
+        files.append(Body(part, "yaml", yaml_text(_config(piece, block)), piece.about))
         remarks += _lost(piece, block)
     return Bodies(tuple(files), tuple(remarks))
 

@@ -17,7 +17,7 @@ from mixture.formats.merging import merged
 from mixture.formats.run import Run, Stage
 from mixture.units import quote
 
-HOLDS = frozenset({Holds.PHASES, Holds.LENGTHS})
+HOLDS = frozenset(Holds)
 
 
 def write(run: Run) -> Bodies:
@@ -37,7 +37,7 @@ def write(run: Run) -> Bodies:
         ]
     for stage, body in zip(run.stages, files[::2], strict=True):
         lines.append(" ".join(_arguments(run, stage, f"{run.stem}.megatron.{body.part}.txt")))
-    about = f"A line for each start. {' '.join(stage.about for stage in run.stages)}"
+    about = f"A line for each start.\n{run.about}"
     return Bodies((Body("args", "txt", "\n".join(lines) + "\n", about), *files), tuple(_lost(run)))
 
 

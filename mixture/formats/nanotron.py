@@ -59,8 +59,7 @@ def write(run: Run) -> Bodies:
         f"batch_accumulation_per_replica is for one replica: {first.batch_sequences:,} sequences a step; divide it by"
         " yours and by micro_batch_size",
     )
-    about = " ".join(stage.about for stage in run.stages)
-    return Bodies((Body(None, "yaml", yaml_text(config), about),), (note,))
+    return Bodies((Body(None, "yaml", yaml_text(config), run.about),), (note,))
 
 
 def _stage(run: Run, stage: Stage, *, is_own_length: bool) -> dict[str, object]:

@@ -74,6 +74,11 @@ class Run:
         return self.lock.data.domains
 
     @property
+    def about(self) -> str:
+        """A line for each stage."""
+        return "\n".join(stage.about for stage in self.stages)
+
+    @property
     def stem(self) -> str:
         """The mixture's name as a file can have it."""
         return file_word(self.lock.mixture)

@@ -5,7 +5,7 @@ from mixture.plan.amend_report import AmendedDomain, amended_domains, amended_js
 from mixture.plan.amendment import Amendment
 from mixture.plan.caps import tokens_over_cap
 from mixture.plan.diff import Diff, Distance, Figures, Move, PhasePair, Resized, diff
-from mixture.plan.diff_files import read_sides
+from mixture.plan.diff_files import is_lock, read_sides
 from mixture.plan.diff_markdown import diff_markdown
 from mixture.plan.diff_parting import Agreement, Parting
 from mixture.plan.diff_report import diff_json
@@ -78,6 +78,7 @@ __all__ = [
     "fraction_of",
     "half_l1",
     "hellinger",
+    "is_lock",
     "json_value",
     "lineage_of",
     "lock_text",

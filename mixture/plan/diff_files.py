@@ -43,7 +43,7 @@ def read_sides(a: str, b: str, *, catalog: Catalog | None = None) -> tuple[Side,
 def read_side(path: Path, *, name: str | None = None, catalog: Catalog | None = None) -> Side:
     """A spec's or a lock's side; named by its path if no name is given."""
     name = name or str(path)
-    if _is_lock(path):
+    if is_lock(path):
         return side_of(read_lock(path), name=name, catalog=catalog)
     return side_of(make_plan(load_spec(path)), name=name)
 
@@ -87,7 +87,8 @@ def _side(text: str, other: str, catalog: Catalog | None) -> Side:
     )
 
 
-def _is_lock(path: Path) -> bool:
+def is_lock(path: Path) -> bool:
+    """Whether a file is a lock, and no spec; False too where it can not be read."""
     try:
         with path.open("rb") as file:
             return _says_lock(file.read(4096))
