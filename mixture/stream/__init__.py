@@ -3,7 +3,7 @@
 from mixture.stream.ahead import read_ahead
 from mixture.stream.batch import Batch, arrow_schema, to_arrow
 from mixture.stream.local import LocalStream, open_stream
-from mixture.stream.ranks import rank_slots, slot_rank
+from mixture.stream.ranks import data_rank, rank_slots, slot_rank
 from mixture.stream.sample import Sample, choose_sample
 from mixture.stream.sample_file import write_sample
 from mixture.stream.state import StreamState
@@ -26,6 +26,7 @@ __all__ = [
     "TracedRead",
     "TracedSequence",
     "arrow_schema",
+    "data_rank",
     "choose_sample",
     "open_stream",
     "rank_slots",

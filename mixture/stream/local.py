@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 from collections.abc import Iterator
+from functools import lru_cache, partial
 
 import numpy as np
 import numpy.typing as npt
 
 from mixture.plan import Lock, read_lock
-from mixture.schedule import Rows
+from mixture.schedule import Rows, Schedule
 from mixture.store import Store, open_store, require_agreement
 from mixture.stream.batch import Batch, Tokens
 from mixture.stream.ranks import rank_slots
@@ -20,6 +21,8 @@ I64 = npt.NDArray[np.int64]
 
 MOST_ROWS_AHEAD = 1 << 16
 """Rows of the schedule that are worked out at once. The first call does one step, each further one twice as many."""
+STEPS_KEPT = 16
+"""Steps whose rows of the schedule are kept for `LocalStream.at`."""
 
 
 class LocalStream(Stream):
@@ -60,6 +63,7 @@ class LocalStream(Stream):
         self._number = np.zeros(len(schedule.names), np.int64)
         self._number[self._drawn_from] = np.arange(len(self._names))
         self._reader = store.reader(self._names)
+        self._rows_of_step = lru_cache(maxsize=STEPS_KEPT)(partial(_rows_of_step, schedule))
 
     def _read(self, steps: range) -> Iterator[Batch]:
         ahead, step = 1, steps.start
@@ -74,6 +78,13 @@ class LocalStream(Stream):
                         yield self._batch(step + i, rows, slice(i * len(slots), (i + 1) * len(slots)))
                 step += here
             ahead = max(1, min(2 * ahead, MOST_ROWS_AHEAD // max(1, len(slots))))
+
+    def at(self, position: int) -> Batch:
+        """The one row at a position of the run, whichever rank's it is; rows of one step soon after each other are
+        cheap. Any number of threads may call it. Raises ScheduleError, `position-out-of-range`."""
+        step = self._schedule.step_of(position)
+        slot = position - self._schedule.positions_before(step)
+        return self._given(self._batch(step, self._rows_of_step(step), slice(slot, slot + 1)))
 
     def _batch(self, step: int, rows: Rows, part: slice) -> Batch:
         domain, length = rows.domain[part], self._schedule.length_of(step)
@@ -153,6 +164,10 @@ def open_stream(
         dtype=dtype,
         accept_content=accept_content,
     )
+
+
+def _rows_of_step(schedule: Schedule, step: int) -> Rows:
+    return schedule.rows(schedule.positions_before(step), schedule.batch_of(step))
 
 
 def _weights(lock: Lock) -> list[tuple[int, ...]]:

@@ -28,6 +28,24 @@ def check_rank(rank: int, world_size: int) -> None:
         )
 
 
+def data_rank(rank: int, world_size: int, replicas: int) -> tuple[int, int]:
+    """Rank and world size among those that read different rows, where each `replicas` processes in a row read the same.
+
+    So it is with tensor, context and pipeline parallelism inside of data parallelism: 8 processes of 2 replicas are
+    data-parallel ranks 0, 0, 1, 1, 2, 2, 3, 3 of 4. Raises StreamError, `rank-invalid`, `replicas-invalid`.
+    """
+    check_rank(rank, world_size)
+    if replicas < 1 or world_size % replicas:
+        raise StreamError(
+            f"{world_size} processes can not be groups of {replicas} that read the same rows",
+            code="replicas-invalid",
+            hint="replicas is tensor × context × pipeline parallel size, and divides the world size",
+            world_size=world_size,
+            replicas=replicas,
+        )
+    return rank // replicas, world_size // replicas
+
+
 def check_divisible(data: ScheduleData, world_size: int, first_step: int) -> None:
     """Raise StreamError, `batch-not-divisible`, where a batch from a step on can not be shared out evenly."""
     for i, batch in enumerate(data.batches):

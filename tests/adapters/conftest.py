@@ -1,0 +1,49 @@
+"""A small store and a run over it whose batch and length change, as files, for loaders in other processes."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+from stream_helpers import DOMAINS, lock_over, make_store
+
+from mixture.plan import Lock, write_lock
+from mixture.store import Store
+from mixture.stream import open_stream
+
+KEYS = {"tokenizer": "bytes", "sequence_length": "64", "shuffle": "{block: 256 tokens, window: 2 blocks}"}
+PHASES = """
+  - phase: first
+    until: step 9
+    weights: {code: 60%, notes: 40%}
+  - phase: second
+    batch: 48 sequences
+    sequence_length: 128
+    weights: {code: 50%, web: 50%}
+"""
+
+
+@pytest.fixture(scope="session")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    return make_store(tmp_path_factory.mktemp("adapters") / "made", DOMAINS)
+
+
+@pytest.fixture(scope="session")
+def lock(tmp_path_factory: pytest.TempPathFactory, store: Store) -> Lock:
+    """Seventeen steps of two phases."""
+    folder = tmp_path_factory.mktemp("lock") / "spec"
+    return lock_over(store, folder, PHASES, batch="24 sequences", budget="17 steps", **KEYS)
+
+
+@pytest.fixture(scope="session")
+def lock_path(tmp_path_factory: pytest.TempPathFactory, lock: Lock) -> Path:
+    path = tmp_path_factory.mktemp("written") / "mixture.lock.json"
+    write_lock(lock, path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def opener(lock_path: Path, store: Store) -> partial:
+    """Opens streams of the run in any process."""
+    return partial(open_stream, str(lock_path), str(store.path))
