@@ -167,10 +167,14 @@ class Documents:
         columns = place | {name: attributes[name] for name in attributes.column_names}
         return pa.table([columns[name] for name in self.columns], schema=self._table.schema)
 
-    def scan(self, domain: int, columns: Sequence[str]) -> Iterator[pa.Table]:
-        """Some columns of a domain's documents in order of place, as many at a time as a row group has."""
+    def scan(self, domain: int, columns: Sequence[str], *, part: slice = slice(None)) -> Iterator[pa.Table]:
+        """Some columns of a domain's documents in order of place, as many at a time as a row group has.
+
+        part: the numbers of those that are wanted
+        """
         first, last = self._first_documents[domain : domain + 2].tolist()
-        return self._table.scan(first, last, columns)
+        start, stop, _ = part.indices(last - first)
+        return self._table.scan(first + start, first + stop, columns)
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -26,6 +26,7 @@ from mixture.store.manifest import (
     TOKENIZER,
     TOKENS,
     DomainRecord,
+    DomainTotals,
     EndOfDocument,
     FileRecord,
     Manifest,
@@ -77,12 +78,47 @@ def write_tables(
     labels: Mapping[str, pa.Array[Any]] | None = None,
     overview: Overview | None = None,
 ) -> Manifest:
-    """Write everything beside the token files, store.json last.
+    """Write everything beside the token files, store.json last; the arguments are those of `write_table_files`."""
+    manifest = Manifest(
+        tokenizer=tokenizer,
+        dtype="uint16" if dtype == np.uint16 else "uint32",
+        end_of_document=EndOfDocument(token=end_of_document),
+        seed=seed,
+        file_tokens=file_tokens,
+        tables=write_table_files(
+            folder,
+            domains=domains,
+            documents=documents,
+            attributes=attributes,
+            tokenizer=tokenizer.name,
+            definition=definition,
+            labels=labels,
+            overview=overview,
+        ),
+        domains=tuple(domains),
+    )
+    write_manifest(folder, manifest)
+    return manifest
 
+
+def write_table_files(
+    folder: Path,
+    *,
+    domains: Sequence[DomainTotals],
+    documents: Iterable[pa.Table],
+    attributes: Sequence[str],
+    tokenizer: str,
+    definition: bytes | None = None,
+    labels: Mapping[str, pa.Array[Any]] | None = None,
+    overview: Overview | None = None,
+) -> tuple[FileRecord, ...]:
+    """Write the catalog and the tables of documents.
+
+    documents:  tables of `document_schema`, domain by domain in order, each domain's in order of place; a table becomes
+                row groups of its own
+    tokenizer:  its name
     definition: the tokenizer.json that the tokens were made with, to be kept beside them
-    labels: columns of the catalog by name, a value for each of the domains
-    documents: tables of `document_schema`, domain by domain in order, each domain's in order of place; a table becomes
-    row groups of its own.
+    labels:     columns of the catalog by name, a value for each of the domains
     """
     _write_documents(folder, documents, sum(domain.documents for domain in domains), document_schema(attributes))
     _write_index(folder)
@@ -90,7 +126,7 @@ def write_tables(
         "domain": [domain.name for domain in domains],
         "tokens": [domain.tokens for domain in domains],
         "documents": [domain.documents for domain in domains],
-        "tokenizer": [tokenizer.name for _ in domains],
+        "tokenizer": [tokenizer for _ in domains],
     }
     types: dict[str, pa.DataType] = {
         "domain": pa.string(),
@@ -109,20 +145,11 @@ def write_tables(
     if overview is not None:
         write_overview(overview, folder / OVERVIEW)
         names.append(OVERVIEW)
-    manifest = Manifest(
-        tokenizer=tokenizer,
-        dtype="uint16" if dtype == np.uint16 else "uint32",
-        end_of_document=EndOfDocument(token=end_of_document),
-        seed=seed,
-        file_tokens=file_tokens,
-        tables=tuple(_record(folder, name) for name in names),
-        domains=tuple(domains),
-    )
-    write_manifest(folder, manifest)
-    return manifest
+    return tuple(file_record(folder, name) for name in names)
 
 
-def _record(folder: Path, name: str) -> FileRecord:
+def file_record(folder: Path, name: str) -> FileRecord:
+    """What store.json says of a file of the folder."""
     path = folder / name
     return FileRecord(file=name, bytes=path.stat().st_size, sha256=file_digest(path))
 

@@ -26,8 +26,11 @@ def files_beside(path: Path, how: How) -> list[Path]:
             return []
 
 
-def survey(path: Path, how: How) -> Survey:
-    """Count a file of tokens. Errors: StoreError, where it is not whole or not of this format."""
+def survey(path: Path, how: How, vocabulary: int) -> Survey:
+    """Count a file of tokens. Errors: StoreError, where it is not whole or not of this format.
+
+    vocabulary: every id is to be below it, which is looked at where all of the file is read anyway
+    """
     try:
         match how.format:
             case LinkedFormat.MEGATRON:
@@ -35,7 +38,7 @@ def survey(path: Path, how: How) -> Survey:
             case LinkedFormat.NPY:
                 return npy.survey(path, how)
             case LinkedFormat.PARQUET:
-                return parquet.survey(path, how)
+                return parquet.survey(path, how, vocabulary)
             case LinkedFormat.ARROW:
                 return arrow.survey(path, how)
             case LinkedFormat.STORE:

@@ -43,3 +43,13 @@ def lengths_of(lists: pa.Array[Any], path: Path, first_row: int) -> NDArray[np.i
     counts = np.diff(lists.offsets.to_numpy().astype(np.int64))
     counts[lists.is_null().to_numpy(zero_copy_only=False)] = 0
     return counts
+
+
+def check_ids(lists: pa.Array[Any], lengths: NDArray[np.int64], vocabulary: int, path: Path, first_row: int) -> None:
+    """Errors: StoreError `id-outside-vocabulary`, which names the row."""
+    ids = lists.flatten().to_numpy()
+    wrong = np.flatnonzero((ids < 0) | (ids >= vocabulary))
+    if len(wrong):
+        row = first_row + int(np.searchsorted(np.cumsum(lengths), wrong[0], side="right"))
+        message = f"row {row:,} has the id {ids[wrong[0]]:,}, and the vocabulary has {vocabulary:,} ids"
+        raise refused(path, message, "id-outside-vocabulary", row=row, found=int(ids[wrong[0]]))

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 
-from mixture.store.foreign.lists import COLUMN, lengths_of, list_type
+from mixture.store.foreign.lists import COLUMN, check_ids, lengths_of, list_type
 from mixture.store.foreign.survey import FoundDocuments, Survey, refused, whole_documents
 from mixture.store.linked import How
 from mixture.store.mapping import arrow_file, readable
@@ -16,7 +16,7 @@ from mixture.store.mapping import arrow_file, readable
 _ROWS = 1 << 13  # decoded together when they are counted
 
 
-def survey(path: Path, how: How) -> Survey:
+def survey(path: Path, how: How, vocabulary: int) -> Survey:
     """The tokens of a column, a piece a row group, and a document a row.
 
     How many tokens a row group has does not stand in its footer, so the column is decoded once.
@@ -35,6 +35,7 @@ def survey(path: Path, how: How) -> Survey:
             tokens = 0
             for batch in file.iter_batches(_ROWS, row_groups=[group], columns=columns, use_threads=False):
                 lengths = lengths_of(batch.column(column), path, row)
+                check_ids(batch.column(column), lengths, vocabulary, path, row)
                 ids = batch.column(how.id) if how.id else None
                 documents.append(whole_documents(lengths, row, ids))
                 tokens += int(lengths.sum())

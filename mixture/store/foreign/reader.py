@@ -28,8 +28,16 @@ class LinkedTokens:
     A piece is tokens that lie one behind the other in a file, or a row group of a Parquet file.
     """
 
-    def __init__(self, folder: Path, manifest: LinkedManifest, standing: Standing, documents: Documents) -> None:
-        base = base_of(folder)
+    def __init__(
+        self,
+        folder: Path,
+        manifest: LinkedManifest,
+        standing: Standing,
+        documents: Documents,
+        base: Path | None = None,
+    ) -> None:
+        """base: the folder that paths are relative to, where that is not the one that the catalog lies in."""
+        base = base or base_of(folder)
         self.names = [domain.name for domain in manifest.domains]
         self.tokens = np.array([domain.tokens for domain in manifest.domains], np.int64)
         self.first_tokens: I64 = np.cumsum([0, *self.tokens.tolist()], dtype=np.int64)

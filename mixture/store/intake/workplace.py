@@ -86,11 +86,16 @@ def _is_utf8(path: Path) -> bool:
 
 def publish(made: Path, out: Path) -> None:
     """Move a finished store to its place at once, all of it on the disk before its name is."""
-    for path in (*made.rglob("*"), made):
-        _sync(path)
+    on_disk(made)
     place = out.resolve()
     made.rename(place)
     _sync(place.parent)
+
+
+def on_disk(made: Path) -> None:
+    """Have all of a folder on the disk."""
+    for path in (*made.rglob("*"), made):
+        _sync(path)
 
 
 def _sync(path: Path) -> None:

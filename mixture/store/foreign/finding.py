@@ -1,0 +1,75 @@
+"""The files of a catalog's domains."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from mixture.errors import IngestError, Place
+from mixture.store.foreign import arrow
+from mixture.store.foreign.formats import files_beside
+from mixture.store.foreign.native import domain_of
+from mixture.store.foreign.sources import LinkSource
+from mixture.store.intake.matching import Matcher
+from mixture.store.linked import LinkedFormat, linked_path
+
+
+class Finder:
+    """Finds the files of all domains of a catalog, and refuses one that two of them have.
+
+    base: the folder that patterns are relative to
+    """
+
+    def __init__(self, base: Path) -> None:
+        self._base = base
+        self._matcher = Matcher(base)
+
+    def files(self, source: LinkSource) -> list[str]:
+        """The token files of a domain, in order; those beside them are left out.
+
+        Errors: IngestError `no-files`, `files-shared`, `source-unreadable`; StoreError.
+        """
+        found = [file for pattern in self._patterns(source) for file in self._find(source, pattern)]
+        return self._without_beside(source, found)
+
+    def files_left(self, source: LinkSource) -> list[str]:
+        """The token files of a domain that are still there: none is no error."""
+        found: list[str] = []
+        for pattern in self._patterns(source):
+            try:
+                found += self._find(source, pattern)
+            except IngestError as error:
+                if error.code != "no-files":
+                    raise
+        return self._without_beside(source, found)
+
+    def _find(self, source: LinkSource, pattern: str) -> list[str]:
+        place = Place(file=source.place.file, line=source.place.line, column=source.place.column, path=source.name)
+        return [file.shown for file in self._matcher.find(pattern, source.name, None, place)]
+
+    def _patterns(self, source: LinkSource) -> Iterator[str]:
+        how = source.how
+        if how.format is LinkedFormat.STORE:
+            assert how.path is not None
+            assert how.domain is not None
+            _, domain = domain_of(Path(linked_path(self._base, how.path)), how.domain)
+            yield from (glob.escape(f"{how.path}/{file.file}") for file in domain.files)
+            return
+        for pattern in how.patterns:
+            folder = Path(linked_path(self._base, pattern))
+            saved = arrow.saved_files(folder) if how.format is LinkedFormat.ARROW and folder.is_dir() else None
+            if saved is None:
+                yield pattern
+            else:
+                yield from (glob.escape(f"{pattern}/{file}") for file in saved)
+
+    def _without_beside(self, source: LinkSource, files: list[str]) -> list[str]:
+        if source.how.format is LinkedFormat.MEGATRON:
+            return [file for file in files if not file.endswith(".idx")]
+        if source.how.format is not LinkedFormat.NPY:
+            return files
+        paths = {file: linked_path(self._base, file) for file in files}
+        beside = {os.fspath(one) for path in paths.values() for one in files_beside(Path(path), source.how)}
+        return [file for file in files if paths[file] not in beside and not file.endswith(".metadata")]
