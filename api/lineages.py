@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from api.library import LoadedMixture
 from api.services import Services
-from mixture.plan import Explanation, Lock, explain, lineage_of
+from mixture.plan import Explanation, explain, lineage_of
 
 MOST_ANCESTORS = 8
 """Of those that are here, the nearest, that a lock is compared with."""
@@ -22,12 +22,13 @@ class KnownLineage:
 
 
 def lineage_known(services: Services, mixture: LoadedMixture) -> KnownLineage:
-    """The lineage of a mixture. The lock of an ancestor that is here says where the two really part."""
+    """The lineage of a mixture, explained once. The lock of an ancestor that is here says where the two really part."""
     line = lineage_of(mixture.lock)
     refs = services.repository.refs({one.lock for one in line}) if line else {}
-    ancestors: list[Lock] = []
-    for one in line[-MOST_ANCESTORS:]:
-        held = services.held(one.lock) if one.lock in refs else None
-        if held is not None:
-            ancestors.append(held.lock)
-    return KnownLineage(explain(mixture.lock, ancestors=ancestors), refs)
+    near = tuple(one.lock for one in line[-MOST_ANCESTORS:] if one.lock in refs)
+
+    def make() -> Explanation:
+        ancestors = (services.held(digest) for digest in near)
+        return explain(mixture.lock, ancestors=[one.lock for one in ancestors if one is not None])
+
+    return KnownLineage(services.lineages.get((mixture.digest, near), make), refs)

@@ -40,6 +40,7 @@ from api.what_if import Changes
 from api.what_if_answer import WhatIfAnswer
 from mixture.catalog import Catalog
 from mixture.errors import MixtureError, nearest
+from mixture.plan import Explanation
 from mixture.store import Store
 
 KEPT_GROUPS = 128
@@ -65,6 +66,7 @@ class Services:
         self.write_places = write_places()
         self.what_if_places = what_if_places()
         self.what_ifs: Kept[tuple[str, str, str, Changes], WhatIfAnswer] = Kept(KEPT_WHAT_IFS)
+        self.lineages: Kept[tuple[str, tuple[str, ...]], Explanation] = Kept(KEPT_GROUPS)
         self.document_facts = KeptFacts()
         self.typical_texts = TypicalTexts()
         self.stopping = asyncio.Event()
@@ -146,8 +148,7 @@ class Services:
         digest = read_digest(text)
         if digest is None:
             return None
-        builtin = (one for one in self.builtin_mixtures().values() if one.digest == digest)
-        found = next(builtin, None)
+        found = next((one for one in self.builtin_mixtures().values() if one.digest == digest), None)
         return found or self.mixture(Ref(str(self.repository.get(text).name), digest))
 
     def _load(self, record: MixtureRecord, stores: Stores) -> LoadedMixture:
