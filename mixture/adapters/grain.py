@@ -1,0 +1,38 @@
+"""A run for Grain: random-access sources that its loaders shard and read in threads.
+
+`StepSource` gives a rank's batches by step, `SequenceSource` single sequences by position. Both are plain: what has
+`len` and takes an index, such as `grain.MapDataset.source`, takes them. `grain.DataLoader`'s own shards are consecutive
+parts of the run, and a sampler that shuffles loses its order: give ranks their sequences with `sharded_sequences`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mixture.adapters.sources import SequenceSource, StepSource
+
+if TYPE_CHECKING:
+    import grain
+
+__all__ = ["SequenceSource", "StepSource", "rank_steps", "sharded_sequences"]
+
+
+def rank_steps(source: StepSource, *, first_step: int = 0, threads: int = 1, steps_ahead: int = 4) -> grain.IterDataset:
+    """A rank's batches from a step on, read ahead in threads: the fastest with Grain, where no process sends anything.
+
+    Its iterators' states are Grain's. `source.state_at(step)` is one that fits any number of ranks: begin at its step.
+    """
+    import grain
+
+    options = grain.ReadOptions(num_threads=threads, prefetch_buffer_size=max(threads, steps_ahead))
+    return grain.MapDataset.source(source)[first_step:].to_iter_dataset(options)
+
+
+def sharded_sequences(source: SequenceSource, *, rank: int, world_size: int, batch: int) -> grain.MapDataset:
+    """Every world_size-th sequence from a rank's on, `batch` of them a time: for a run of one batch size and length.
+
+    With batch the run's ÷ world_size, the ranks' k-th batches are together the sequences of step k.
+    """
+    import grain
+
+    return grain.MapDataset.source(source)[rank::world_size].batch(batch, drop_remainder=True)
