@@ -36,7 +36,7 @@ def amend(
     weights:    token shares by domain of the lock, up to the end of the phase that the step is in; they sum to 1 within
                 1e-9, and a domain that is left out has 0. A float counts as the shortest decimal that reads back to it.
                 None: the weights go on
-    skip_steps: so many steps' worth of text is left out at the step
+    skip_steps: so many steps' worth of text is left out at the step; 0: what the lock leaves out there already
     masks:      text taken down from the step on, from whatever step each of them says
     consumed_step: the first step that the run has not read
 
@@ -47,7 +47,8 @@ def amend(
     `weights-sum`, `weight-invalid`, `domain-too-small`, `phase-again`.
     """
     amendment = Amendment(lock, step, skip_steps, tuple(masks), consumed_step, reason)
-    data, phases = lock.data, lock.phases
+    # A phase without a step says nothing of what was before; a plan of an amended run does not have it, either.
+    data, phases = lock.data, tuple(one for one in lock.phases if one.steps or one.first_step > step)
     if step == data.steps:
         raise AmendError(
             f"the run ends at step {format_count(step)}: nothing is to come",
@@ -113,7 +114,7 @@ def _integers(lock: Lock, weights: Mapping[str, Share]) -> tuple[int, ...]:
         raise AmendError(
             f"the weights sum to {decimal(whole)}, not to 1",
             code="weights-sum",
-            hint="divide them by their sum",
+            hint="divide them by their sum, as fractions or 64-bit floats: 32-bit ones miss 1 by more than 1e-9",
             sum=whole,
         )
     return tuple(apportion([shares.get(name, Fraction(0)) / whole for name in names], WHOLE))

@@ -59,7 +59,8 @@ def joined(amendment: Amendment, new: ScheduleData | None) -> ScheduleData:
     """The lock's schedule up to the amendment's step, and `new` from there on.
 
     new: a schedule of the same domains, with those that are new behind them; its steps before the amendment's count for
-         nothing. None where the run ends at the step.
+         nothing, and what it leaves out at the step itself is left out unless the amendment says how much. None where
+         the run ends at the step.
 
     Raises AmendError, `skip-not-here`, where text can not be left out at this step, with the next one where it can.
     """
@@ -73,7 +74,7 @@ def joined(amendment: Amendment, new: ScheduleData | None) -> ScheduleData:
     skip = amendment.skip_steps * (_batch_at(new, step).sequences if new is not None and coming else 0)
     if amendment.skip_steps and not (past and coming and _go_on(past[-1], coming[0])):
         raise _no_skip(amendment, past, coming)
-    segments = _merged([*past, *([replace(coming[0], skip=skip), *coming[1:]] if coming else [])])
+    segments = _merged([*past, *([replace(coming[0], skip=skip or coming[0].skip), *coming[1:]] if coming else [])])
     batches = [one for one in old.batches if one.first_step < step]
     if new is not None and coming:
         here = replace(_batch_at(new, step), first_step=step)

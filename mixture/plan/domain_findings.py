@@ -174,7 +174,7 @@ class DomainsOfRun:
                 yield Finding(
                     FindingCode.DOMAIN_MISSING_IN_PHASE,
                     f"phase {self.phases[i].name!r} does not list {self._named(missing)}, which other phases weigh",
-                    self.spec.place(f"phases[{i}].weights"),
+                    self.spec.place(f"phases[{self.phases[i].index}].weights"),
                     "a weight of 0 says that it is meant",
                     {"phase": self.phases[i].name, "domains": self._names(missing)},
                 )

@@ -37,7 +37,7 @@ def make_lock(plan: Plan, *, content: Mapping[str, str] | None = None) -> Lock:
             data=plan.data,
             phases=tuple(LockPhase(phase.name, phase.laid.first_step, phase.laid.steps) for phase in plan.phases),
             masks=masks_of(amendment, plan.data) if amendment else (),
-            content=_content(amendment, held) if amendment else held,
+            content=_content(amendment, plan.data, held) if amendment else held,
             accepted=tuple(
                 # A batch that some ranks can not share is no part of the run, which is the same for every number.
                 _accepted(finding)
@@ -92,12 +92,15 @@ def _fitting(data: ScheduleData, masks: Iterable[Mask]) -> tuple[Mask, ...]:
     return ordered
 
 
-def _content(amendment: Amendment, now: Mapping[str, str]) -> Mapping[str, str]:
+def _content(amendment: Amendment, amended: ScheduleData, now: Mapping[str, str]) -> Mapping[str, str]:
     """The content digests of an amended lock: text that was read stays what it was."""
     lock, step = amendment.lock, amendment.step
     data = lock.data
+    tokens = {domain.name: domain.tokens for domain in amended.domains}
     content = dict(lock.content)
     for d, domain in enumerate(data.domains):
+        if tokens[domain.name] != domain.tokens:
+            content.pop(domain.name, None)  # it was not drawn yet, and is other text now
         locked, found = lock.content.get(domain.name), now.get(domain.name)
         is_drawn = any(one.weights[d] for one in data.segments if one.first_step < step)
         if is_drawn and locked is not None and found is not None and locked != found:

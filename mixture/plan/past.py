@@ -66,7 +66,7 @@ def joined_phases(
     """
     out = list(past)
     rest = list(coming)
-    if is_one and out and rest and plain_name(out[-1].name, out[-1].laid.first_step) == rest[0].name:
+    if is_one and out and rest and rest[0].name in (out[-1].name, plain_name(out[-1].name, out[-1].laid.first_step)):
         before, after = out.pop(), rest.pop(0)
         laid = replace(
             after.laid,

@@ -135,6 +135,14 @@ def test_a_skip_to_come_falls_away_where_weights_no_longer_go_on_and_stays_where
     assert [one.skip for one in amend(moved, 20, {"a": 1}).data.segments] == [0, 0, 0, 0]
 
 
+def test_text_taken_down_at_the_step_of_a_skip_leaves_the_skip_as_it_is() -> None:
+    lock = amend(two_phases(), 30, skip_steps=5)
+    assert amend(lock, 30, masks=[Mask(30, "a", 0, 100)]).data == lock.data
+    assert amend(lock, 30, {"a": 0.5, "b": 0.3, "c": 0.2}).data == lock.data
+    assert [one.skip for one in amend(lock, 30, skip_steps=2).data.segments] == [0, 16, 0]
+    assert [one.skip for one in amend(lock, 30, {"a": 1}).data.segments] == [0, 0, 0]
+
+
 def test_masks_stay_through_amendments_and_none_comes_before_its_step() -> None:
     lock = two_phases()
     first = amend(lock, 30, masks=[Mask(30, "a", 100, 50)])

@@ -8,7 +8,18 @@ from fractions import Fraction
 import pytest
 
 from mixture.errors import AmendError, LockError, Place, PlanError
-from mixture.plan import Amendment, Lock, amended_domains, check_lock, lock_text, make_lock, make_plan, parse_lock
+from mixture.plan import (
+    Amendment,
+    Lock,
+    Mask,
+    amend,
+    amended_domains,
+    check_lock,
+    lock_text,
+    make_lock,
+    make_plan,
+    parse_lock,
+)
 from mixture.spec import Spec
 
 WriteSpec = Callable[..., Spec]
@@ -286,6 +297,55 @@ def test_a_phase_that_comes_back_has_the_step_in_its_name(lock: Lock, write_spec
     again = amended(new, spec, 70)
     assert [one.name for one in again.phases] == [one.name for one in new.phases]
     assert again.data == new.data
+
+
+def test_a_phase_whose_own_name_ends_in_its_step_stays_one_phase(write_spec: WriteSpec) -> None:
+    spec = write_spec(TWO[0], TWO[1].replace("cooldown", "main@60"), catalog=CATALOG)
+    new = amended(make_lock(make_plan(spec)), spec, 80)
+    assert [one.name for one in new.phases] == ["main", "main@60"]
+    check_lock(new, spec)
+
+
+def test_a_lock_amended_without_a_spec_is_still_what_its_spec_gives(write_spec: WriteSpec) -> None:
+    """A phase that vanished and what was accepted of phases that are over are not there again."""
+    spec = write_spec(
+        "{phase: main, until: 30%, weights: {web: 70%, code: 30%}}",
+        "{phase: gone, until: 30.2%, weights: {web: 70%, code: 30%}}",
+        "{phase: cooldown, weights: {web: 20%, code: 50%, math: 30%}}",
+        catalog=CATALOG,
+        accept="[phase-vanished, domain-missing-in-phase]",
+    )
+    lock = make_lock(make_plan(spec))
+    assert [one.name for one in lock.phases] == ["main", "gone", "cooldown"]
+    for step in (20, 30, 50):
+        taken = amend(lock, step, masks=[Mask(step, "web", 0, 10)])
+        check_lock(taken, spec)
+        if step != 30:  # where weights change, nothing can be left out
+            check_lock(amend(taken, step, skip_steps=2), spec)
+
+
+def test_findings_of_phases_to_come_stand_where_the_spec_says_them(write_spec: WriteSpec) -> None:
+    spec = write_spec(
+        TWO[0],
+        "{phase: mid, until: step 80, weights: {web: 50%, code: 50%}}",
+        "{phase: cooldown, weights: {web: 20%, math: 80%}}",
+        catalog=CATALOG,
+    )
+    lock = make_lock(make_plan(spec))
+    found = {
+        one.facts["phase"]: one.place
+        for one in make_plan(spec, amends=Amendment(lock, 70)).findings
+        if one.facts.get("phase")
+    }
+    assert found == {"mid": spec.place("phases[1].weights"), "cooldown": spec.place("phases[2].weights")}
+
+
+def test_text_of_a_domain_that_grew_before_it_was_drawn_is_no_longer_fixed(lock: Lock, write_spec: WriteSpec) -> None:
+    fixed = make_lock(make_plan(write_spec(*TWO, catalog=CATALOG)), content={"math": "m", "web": "w"})
+    grown = write_spec(*TWO, catalog=CATALOG.replace("math,30000", "math,60000"))
+    assert amended(fixed, grown, 30).content == {"web": "w"}
+    known = make_lock(make_plan(grown, amends=Amendment(fixed, 30)), content={"math": "n", "web": "w"})
+    assert known.content == {"math": "n", "web": "w"}
 
 
 def test_figures_by_domain_are_those_of_the_rows(lock: Lock, write_spec: WriteSpec) -> None:
