@@ -54,6 +54,8 @@ bench: $(DEV) ## The figures of the README, on one core, as ratios within one ru
 	$(VENV)/bin/python -m benchmarks.service_composition
 	$(VENV)/bin/python -m benchmarks.service_stream
 	$(VENV)/bin/python -m benchmarks.pages
+	$(VENV)/bin/python -m benchmarks.amendments
+	$(VENV)/bin/python -m benchmarks.trace
 
 openapi: $(DEV) ## Write api/openapi.json anew from the routes
 	$(VENV)/bin/python -m api.openapi
