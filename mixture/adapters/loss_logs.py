@@ -82,8 +82,9 @@ class WandbLog:
 class LossLogger:
     """A callback: after every `every` steps, mean losses by domain since the last time, and what was consumed so far.
 
-    Names are `loss/DOMAIN`, `mean_loss` over all losses, `tokens` consumed so far and `share/DOMAIN` of them, both as the
-    lock has it: nobody counts. Where torch.distributed is running, losses of all ranks are added up; give logs to one rank.
+    Names are `loss/DOMAIN`, `mean_loss` over all losses, `tokens` consumed so far and `share/DOMAIN` of them, both as
+    the lock has it: nobody counts. Where torch.distributed is running, losses of all ranks are added up; give logs to
+    one rank.
     """
 
     def __init__(self, lock: Lock, *logs: Log, every: int = 1) -> None:
