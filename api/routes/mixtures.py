@@ -21,6 +21,7 @@ from api.repository import MixtureRecord, Source
 from api.security import Reads
 from api.services import AppServices, AskedMixture
 from mixture.names import DIGEST_MARK
+from mixture.store import ContentKind
 
 router = APIRouter(prefix="/v1/mixtures", tags=["mixtures"], dependencies=[Reads])
 SPEC_MEDIA_TYPE = "application/yaml"
@@ -87,7 +88,11 @@ class StoreDomainHead(BaseModel):
     domain: str = Field(examples=["web"])
     tokens: int = Field(examples=[1904000])
     documents: int = Field(examples=[21300])
-    content: str = Field(examples=["0c" * 32], description="SHA-256 of its tokens and document spans.")
+    content: str = Field(examples=["0c" * 32], description="SHA-256 of what `kind` says.")
+    kind: ContentKind = Field(
+        examples=["tokens"],
+        description="tokens: all tokens and document spans; files: files' names, sizes and fingerprints.",
+    )
 
 
 class StoreHead(BaseModel):
@@ -238,7 +243,9 @@ def store(asked: AskedMixture, response: Response) -> StoreHead:
         dtype=str(held.dtype),
         end_of_document=held.end_of_document,
         domains=[
-            StoreDomainHead(domain=one.name, tokens=one.tokens, documents=one.documents, content=one.content)
+            StoreDomainHead(
+                domain=one.name, tokens=one.tokens, documents=one.documents, content=one.content, kind=one.kind
+            )
             for one in held.domains.values()
         ],
     )

@@ -11,7 +11,7 @@ import numpy as np
 from mixture.client.service import Service
 from mixture.errors import Place, StreamError
 from mixture.plan import Lock, parse_lock
-from mixture.store import StoreDomain
+from mixture.store import ContentKind, StoreDomain
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,10 @@ class ServedStore:
     domains: Mapping[str, StoreDomain]
 
 
+def _kind(said: Mapping[str, str]) -> ContentKind:
+    return ContentKind(said.get("kind", ContentKind.TOKENS))  # services before there were others do not say
+
+
 def fetch_lock(service: Service) -> Lock:
     """The lock that is served, verified as a lock file is. Raises LockError, and what requests raise."""
     return parse_lock(service.read("/lock"), place=Place(file=f"{service.url}/lock"))
@@ -40,7 +44,8 @@ def fetch_store(service: Service) -> ServedStore:
     try:
         said = json.loads(text)
         domains = [
-            StoreDomain(one["domain"], one["tokens"], one["documents"], one["content"]) for one in said["domains"]
+            StoreDomain(one["domain"], one["tokens"], one["documents"], one["content"], _kind(one))
+            for one in said["domains"]
         ]
         return ServedStore(
             path=f"{service.url}/store",

@@ -2,7 +2,7 @@
 
 from mixture.store.agreement import disagreements, require_agreement, verify_store
 from mixture.store.decode import decoder
-from mixture.store.description import StoreDescription, StoreDomain
+from mixture.store.description import ContentKind, StoreDescription, StoreDomain
 from mixture.store.documents import Spans
 from mixture.store.holes import write_holes
 from mixture.store.intake.report import DomainReport, IngestProgress, IngestReport, Reason, Skipped, Stage
@@ -11,6 +11,7 @@ from mixture.store.rows import TokenReader
 from mixture.store.store import Store, Verify, open_store
 
 __all__ = [
+    "ContentKind",
     "DomainReport",
     "IngestProgress",
     "IngestReport",

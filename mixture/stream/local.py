@@ -6,13 +6,14 @@ import os
 from bisect import bisect_right
 from collections.abc import Iterator
 from functools import lru_cache, partial
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from mixture.plan import Lock, read_lock
 from mixture.schedule import Rows, Schedule
-from mixture.store import Store, open_store, require_agreement
+from mixture.store import Store, Verify, open_store, require_agreement
 from mixture.stream.batch import Batch, Tokens
 from mixture.stream.ranks import rank_slots
 from mixture.stream.stream import Stream
@@ -134,6 +135,7 @@ def open_stream(
     uneven: bool = False,
     dtype: npt.DTypeLike | None = None,
     accept_content: str | None = None,
+    verify: Verify | Literal["sizes", "full"] = Verify.SIZES,
 ) -> LocalStream:
     """Open the batches of one rank, from a step on.
 
@@ -145,12 +147,17 @@ def open_stream(
     uneven:      ranks may have one row more or less where the world size does not divide the batch
     accept_content: a reason to read a store whose content is not what the lock was made from, or what was read before
                  a saved state; states keep it from then on
+    verify:      how much of the store is compared before the first batch (`Verify`); what was, `stream.store.verified`
+                 says
 
     Raises StoreError where the store is not complete or not the lock's, naming the first domain with both figures, and
     StreamError, `rank-invalid`, `batch-not-divisible` or `dtype-unfit`.
     """
     lock = lock if isinstance(lock, Lock) else read_lock(lock)
-    store = store if isinstance(store, Store) else open_store(store)
+    if not isinstance(store, Store):
+        store = open_store(store, verify=verify)
+    elif Verify(verify) is Verify.FULL and store.verified is not Verify.FULL:
+        store = open_store(store.path, verify=Verify.FULL)
     require_agreement(store, lock, accept_content=accept_content)
     return LocalStream(
         lock,

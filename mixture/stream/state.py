@@ -3,7 +3,7 @@ from it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError
@@ -11,11 +11,11 @@ from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError
 from mixture.errors import StreamError
 from mixture.json_text import digest
 from mixture.schedule import Schedule
-from mixture.store import StoreDescription
+from mixture.store import ContentKind, StoreDescription
 
 _Step = Annotated[int, Field(ge=0)]
 _Hex = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-_Content = Annotated[str, Field(pattern="^tokens:[0-9a-f]{64}$")]
+_Content = Annotated[str, Field(pattern="^(tokens|files):[0-9a-f]{64}$")]
 _Boundary = Annotated[tuple[_Step, _Hex], Strict(False)]  # JSON has no tuples: a list of two
 
 
@@ -80,23 +80,23 @@ def content_digest(schedule: Schedule, store: StoreDescription, step: int, masks
 
     masks: the digest of those that begin before the step (`Masks.digest`), None where none does
 
-    It is `tokens:` and the SHA-256 of the canonical JSON of a list: [name, content] a domain, in the lock's order, and
-    behind them, where there are masks, [their digest].
+    It is `tokens:`, or `files:` where a domain's content is that of files read in place, and the SHA-256 of the canonical
+    JSON of a list: [name, content] a domain, in the lock's order, and behind them, where there are masks, [their digest].
     """
     segments = [segment for segment in schedule.data.segments if segment.first_step < step]
-    return digest_of(
-        {
-            name: store.domains[name].content
-            for d, name in enumerate(schedule.names)
-            if any(segment.weights[d] for segment in segments)
-        },
-        masks,
-    )
+    read = [name for d, name in enumerate(schedule.names) if any(segment.weights[d] for segment in segments)]
+    return digest_of({name: store.domains[name].content for name in read}, masks, kind=kind_of(store, read))
 
 
-def digest_of(contents: Mapping[str, str], masks: str | None = None) -> str:
-    """`tokens:` and the SHA-256 of content digests by domain, and of the digest of masks where there is one."""
-    return "tokens:" + digest([*contents.items(), *([] if masks is None else [[masks]])])
+def kind_of(store: StoreDescription, names: Iterable[str]) -> ContentKind:
+    """What content digests of these domains are made of: of tokens, where that is so of all of them."""
+    kinds = {store.domains[name].kind for name in names if name in store.domains}
+    return ContentKind.FILES if ContentKind.FILES in kinds else ContentKind.TOKENS
+
+
+def digest_of(contents: Mapping[str, str], masks: str | None = None, *, kind: ContentKind = ContentKind.TOKENS) -> str:
+    """The kind, and the SHA-256 of content digests by domain, and of the digest of masks where there is one."""
+    return f"{kind}:{digest([*contents.items(), *([] if masks is None else [[masks]])])}"
 
 
 def content_differs(schedule: Schedule, store: StoreDescription, state: StreamState, found: str) -> StreamError:

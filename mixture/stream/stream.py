@@ -26,6 +26,7 @@ from mixture.stream.state import (
     content_differs,
     content_digest,
     digest_of,
+    kind_of,
     read_state,
 )
 
@@ -71,9 +72,8 @@ class Stream(ABC):
         self._accept_content = accept_content
         self._accepted: list[AcceptedContent] = []
         if accept_content and disagreements(store, lock):
-            self._accepted.append(
-                AcceptedContent(step=first_step, content=digest_of(lock.content), reason=accept_content)
-            )
+            expected = digest_of(lock.content, kind=kind_of(store, lock.content))
+            self._accepted.append(AcceptedContent(step=first_step, content=expected, reason=accept_content))
         self._batches: Iterator[Batch] | None = None
         self._begun = False
 
