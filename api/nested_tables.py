@@ -25,6 +25,7 @@ PROGRESS = pa.schema(
         ("key", pa.string()),
         ("at", pa.timestamp("us", tz="UTC")),
         ("by", pa.string()),
+        ("lock", pa.string()),
     ]
 )
 DOCUMENT = pa.schema([("id", pa.string()), ("first_token", pa.int64()), ("tokens", pa.int64())])
@@ -73,7 +74,7 @@ def sequences_table(rows: Sequence[Mapping[str, Any]], store: Store | None, doma
 def progress_table(entries: Sequence[Progress]) -> pa.Table:
     """One row a report and domain whose loss it says, whose domain is null where it says none."""
     rows = [
-        (one.seq, one.step, domain, loss, one.key, one.at, one.by)
+        (one.seq, one.step, domain, loss, one.key, one.at, one.by, one.lock)
         for one in entries
         for domain, loss in (one.loss.items() if one.loss else [(None, None)])
     ]

@@ -128,8 +128,8 @@ def report(run_id: RunId, new: NewProgress, caller: Runner, services: AppService
     responses={
         **table_responses(
             Page[Progress],
-            '"seq","step","domain","loss","key","at","by"\n'
-            '1530,15300,"web-high",2.31,"attempt-1",2026-03-01 12:00:00.000000Z,"trainer"\n',
+            '"seq","step","domain","loss","key","at","by","lock"\n'
+            '1530,15300,"web-high",2.31,"attempt-1",2026-03-01 12:00:00.000000Z,"trainer",\n',
         ),
         **problems.documented(404),
     },

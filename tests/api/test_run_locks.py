@@ -90,6 +90,8 @@ def test_a_report_with_the_new_lock_moves_the_run_to_it(app, send, first, run, s
     again = send("POST", f"{run}/progress", {"step": 150, "lock": f"sha256:{second['digest']}"}, status=201)
     assert again["lock"] is None, "it reads this lock already"
     log = get(app, f"{run}/progress")["items"]
+    table = ask(app, "GET", f"{run}/progress.csv").text.splitlines()
+    assert [line.endswith(f'"{second["digest"]}"') for line in table] == [False, False, True, False, False]
     assert [(one["step"], one["lock"]) for one in log] == [(40, None), (45, second["digest"]), (140, None), (150, None)]
 
 
