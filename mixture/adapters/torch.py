@@ -38,6 +38,7 @@ class MixtureBatches(IterableDataset[Tensors]):
 
     In a DataLoader it takes `batch_size=None`, as it yields batches; `MixtureLoader` sets that. With W workers, worker
     w reads every W-th step from the w-th on, and batches come in the order and with the content of no workers at all.
+    An error of a worker comes as torch wraps it: a RuntimeError whose text has the error and its place.
 
     A run is read once: a second iteration begins again where the dataset does. `load_state_dict` says where that is.
     """
@@ -114,9 +115,8 @@ class MixtureBatches(IterableDataset[Tensors]):
         Raises StreamError: `stream-started` while an iteration of this process has begun and not ended,
         `workers-differ`, and what `Stream.load_state_dict` raises.
         """
-        iteration = None if self._latest is None else self._latest()
-        if iteration is not None and iteration.is_running:
-            raise _started("an iteration", iteration.place.next_step)
+        if self._place is not None and self._is_running():
+            raise _started("an iteration", self._place.next_step)
         self._latest = self._place = None
         if "next_step" not in state:
             self._reader.load(state)
@@ -131,6 +131,10 @@ class MixtureBatches(IterableDataset[Tensors]):
             )
         self._reader.load(state["stream"])
         self._worker_next = state["next_step"]
+
+    def _is_running(self) -> bool:
+        iteration = None if self._latest is None else self._latest()
+        return iteration is not None and iteration.is_running
 
 
 @dataclass(slots=True)

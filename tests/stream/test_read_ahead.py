@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from stream_helpers import DOMAINS, bytes_of, make_store
