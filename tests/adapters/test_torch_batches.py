@@ -39,9 +39,7 @@ def same(expected: list, found: list) -> bool:
     return len(expected) == len(found) and all(difference(a, b) is None for a, b in zip(expected, found, strict=True))
 
 
-def test_workers_of_any_number_give_the_batches_of_none_in_their_order(
-    opener: partial, lock: Lock, store: Store
-) -> None:
+def test_any_number_of_workers_gives_the_batches_of_none_in_order(opener: partial, lock: Lock, store: Store) -> None:
     """20 workers are more than the run has steps."""
     from mixture.adapters.torch import MixtureBatches, MixtureLoader
 
@@ -110,19 +108,16 @@ def test_ranks_and_replicas_share_every_step(opener: partial) -> None:
     from mixture.adapters.torch import MixtureBatches
 
     assert check_ranks(lambda rank, world: MixtureBatches(opener, rank=rank, world_size=world), [1, 2, 8]) == STEPS
-    assert (
-        check_ranks(
-            lambda rank, world: MixtureBatches(opener, rank=2 * rank + 1, world_size=2 * world, replicas=2), [4]
-        )
-        == STEPS
-    )
+
+    def second_replica(rank: int, world: int) -> MixtureBatches:
+        return MixtureBatches(opener, rank=2 * rank + 1, world_size=2 * world, replicas=2)
+
+    assert check_ranks(second_replica, [4]) == STEPS
 
 
 @pytest.mark.parametrize("workers", [0, 2])
 @pytest.mark.parametrize("every", [1, 3])
-def test_torchdatas_loader_resumes_by_its_own_state_and_by_the_streams(
-    opener: partial, workers: int, every: int
-) -> None:
+def test_torchdatas_loader_resumes_by_its_state_and_by_the_streams(opener: partial, workers: int, every: int) -> None:
     from torchdata.stateful_dataloader import StatefulDataLoader
 
     from mixture.adapters.torch import MixtureBatches, MixtureLoader, stream_state
@@ -211,9 +206,8 @@ def test_a_worker_that_finds_another_lock_refuses_it(opener: partial, lock: Lock
     dataset = MixtureBatches(partial(open_stream, str(path), str(store.path)))
     path.unlink()
     write_lock(with_masks(lock, Mask(3, "web", 0, 10)), path)
-    with pytest.raises(StreamError) as caught:
+    with pytest.raises(RuntimeError, match="StreamError: the lock is"):
         list(MixtureLoader(dataset, num_workers=1))
-    assert caught.value.code == "lock-differs"
 
 
 def test_a_dataset_goes_to_another_process_without_what_it_has_open(opener: partial) -> None:
