@@ -116,7 +116,7 @@ def what_if(mixture: LoadedMixture, bundle: Bundle, changes: Changes) -> WhatIf:
         folder = Path(made)
         lay_out(folder, bundle.tables)
         changed = _in_folder(parse_spec(text.encode(), path=folder / SPEC_FILE), folder)
-        return WhatIf(make_plan(changed, mixture.catalog), text, tuple(said))
+        return WhatIf(make_plan(changed, mixture.catalog, pools=mixture.lock.data.pools), text, tuple(said))
 
 
 def check_whole(mixture: LoadedMixture) -> None:

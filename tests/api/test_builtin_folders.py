@@ -15,7 +15,7 @@ from stream_helpers import DOMAINS, make_store
 from api.builtin import RETRY_SECONDS, BuiltinMixtures
 from api.repository import Scope
 from api.stores import Stores
-from mixture.plan import make_lock, make_plan, write_lock
+from mixture.plan import Amendment, amend, make_lock, make_plan, read_lock, write_lock
 from mixture.spec import load_spec
 
 CELLS = "domain,tokens\na,200000\nb,90000\n"
@@ -63,6 +63,22 @@ def test_a_mixture_that_does_not_hold_together_is_left_out_and_the_others_are_th
     (tmp_path / "bad" / "cells.csv").write_text("domain,tokens\na,1\n", encoding="utf-8")
     shutil.copytree(MIXTURES / "demo", tmp_path / "demo")
     assert names(tmp_path) == ["demo"]
+
+
+def test_an_amended_lock_in_a_folder_is_shown_where_the_catalog_still_lists_its_domains(tmp_path: Path):
+    folder = tmp_path / "one"
+    write(folder, steps=100)
+    lock = read_lock(folder / "mixture.lock.json")
+    write_lock(amend(lock, 40, skip_steps=1), folder / "mixture.lock.json")
+    found = BuiltinMixtures((tmp_path,), (), Stores(())).all()["small"]
+    assert found.lock.amends is not None
+    assert found.lock.amends.lock == lock.digest
+    (folder / "cells.csv").write_text("domain,tokens\na,200000\n", encoding="utf-8")
+    (folder / "mixture.yaml").write_text(SPEC.format(steps=100).replace("a: 50%, b: 50%", "a: 100%"), encoding="utf-8")
+    shorter = make_lock(make_plan(load_spec(folder / "mixture.yaml"), amends=Amendment(lock, 40)))
+    write_lock(shorter, folder / "mixture.lock.json")
+    (left,) = BuiltinMixtures((tmp_path,), (), Stores(())).left_out()
+    assert left.code == "domain-not-listed"
 
 
 def test_a_name_that_no_address_can_have_gives_way_to_the_folders(tmp_path: Path):

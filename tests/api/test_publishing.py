@@ -114,6 +114,18 @@ def test_every_mixture_of_this_repository_can_be_published_with_its_lock(put, na
     assert answer.json()["digest"] == read_lock(folder / "mixture.lock.json").digest
 
 
+def test_a_lock_that_keeps_domains_to_pools_brings_them_along(app, put, tmp_path):
+    locked_here(tmp_path / "here")
+    lock = make_lock(make_plan(load_spec(tmp_path / "here" / "mixture.yaml"), pools={"c": 65536}))
+    assert put("rung", SMALL | {"lock": lock_text(lock)}).json()["digest"] == lock.digest
+    shown = {one["domain"]: one for one in ask(app, "GET", "/v1/mixtures/rung/plan").json()["domains"]}
+    assert shown["c"]["pool_tokens"] == 65536
+    again = ask(app, "POST", "/v1/mixtures/rung/what-if", json={}).json()
+    assert {one["domain"]: one["epochs"] for one in again["domains"]}["c"] == float(shown["c"]["epochs"]["decimal"])
+    other = SMALL | {"spec": SPEC + "seed: 1\n", "lock": lock_text(lock)}
+    assert "the seed" in put("other", other, status=409, code="lock-differs").json()["detail"]
+
+
 def test_publishing_the_same_again_changes_nothing(app, put):
     first = put("small").json()
     for headers in ({}, {"If_None_Match": "*"}, {"If_Match": f'"sha256:{first["digest"]}"'}):
