@@ -15,6 +15,7 @@ import typer
 from mixture._version import __version__
 from mixture.cli import (
     amend,
+    catalog,
     cluster,
     demo,
     diff,
@@ -55,6 +56,7 @@ for module in (
     schedule,
     trace,
     store,
+    catalog,
     cluster,
     stream,
     sample,

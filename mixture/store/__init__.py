@@ -4,6 +4,10 @@ from mixture.store.agreement import disagreements, require_agreement, verify_sto
 from mixture.store.decode import decoder
 from mixture.store.description import ContentKind, StoreDescription, StoreDomain
 from mixture.store.documents import Spans
+from mixture.store.export import ExportedDomain, ExportFormat, export_store
+from mixture.store.foreign.build import add_domain, build_catalog
+from mixture.store.foreign.catalogs import CatalogReport, DomainChange
+from mixture.store.foreign.refresh import refresh_catalog
 from mixture.store.holes import write_holes
 from mixture.store.intake.report import DomainReport, IngestProgress, IngestReport, Reason, Skipped, Stage
 from mixture.store.intake.run import ingest
@@ -11,8 +15,12 @@ from mixture.store.rows import TokenReader
 from mixture.store.store import Store, Verify, open_store
 
 __all__ = [
+    "CatalogReport",
     "ContentKind",
+    "DomainChange",
     "DomainReport",
+    "ExportFormat",
+    "ExportedDomain",
     "IngestProgress",
     "IngestReport",
     "Reason",
@@ -24,10 +32,14 @@ __all__ = [
     "StoreDomain",
     "TokenReader",
     "Verify",
+    "add_domain",
+    "build_catalog",
     "decoder",
     "disagreements",
+    "export_store",
     "ingest",
     "open_store",
+    "refresh_catalog",
     "require_agreement",
     "verify_store",
     "write_holes",

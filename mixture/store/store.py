@@ -51,6 +51,7 @@ class Store:
     path, catalog:    its folder, and the table of its domains in it
     tokenizer:        the name of the tokenizer, `tokenizer_digest` the SHA-256 of its definition, None where a catalog
                       has none
+    vocabulary:       every id is below it
     end_of_document:  the id that stands once behind every document
     dtype:            of its tokens, uint16 or uint32
     domains:          by name, in order of name
@@ -63,6 +64,7 @@ class Store:
         self.catalog = path / DOMAINS
         self.tokenizer = manifest.tokenizer.name
         self.tokenizer_digest = manifest.tokenizer.digest
+        self.vocabulary = manifest.tokenizer.vocabulary
         self.end_of_document = manifest.end_of_document.token
         self.dtype = np.dtype(manifest.dtype)
         self.verified = verified

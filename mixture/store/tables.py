@@ -53,8 +53,12 @@ def document_schema(attributes: Sequence[str]) -> pa.Schema:
 
 def token_path(domain: int, name: str, file: int) -> str:
     """Where a domain's file lies. The number keeps names apart that a path can not, such as `A` and `a`."""
-    readable = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "_" for c in name[:40])
-    return f"{TOKENS}/{domain:05d}-{readable}-{file:05d}.arrow"
+    return f"{TOKENS}/{domain:05d}-{plain_name(name)}-{file:05d}.arrow"
+
+
+def plain_name(name: str) -> str:
+    """A name as part of a file's: what may not stand there is an underscore."""
+    return "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "_" for c in name[:40])
 
 
 def file_digest(path: Path) -> str:

@@ -82,8 +82,16 @@ def _linked_damage(
     listed = [(domain, seen) for domain in manifest.domains for file in domain.files for seen in file.seen()]
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         for (domain, _), errors in zip(listed, threads.map(wrong, listed), strict=True):
-            changed |= {domain.name for error in errors if error.code != "digest-missing"}
+            changed |= {domain.name for _ in errors}
             yield from errors
+    unknown = [seen for _, seen in listed if seen.sha256 is None]
+    if unknown:
+        message = (
+            f"no digest was kept of {len(unknown):,} of {len(listed):,} files ({unknown[0].file}): fingerprints are "
+            "right, and what was changed between the blocks of a fingerprint does not show"
+        )
+        hint = f"`mixture catalog refresh {folder} --full` keeps digests from now on"
+        yield StoreError(message, code="digest-missing", place=Place(file=str(folder)), hint=hint)
     if documents is None:
         return
     reader = LinkedTokens(folder, manifest, standing, documents).reader(range(len(manifest.domains)))

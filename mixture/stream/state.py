@@ -80,8 +80,9 @@ def content_digest(schedule: Schedule, store: StoreDescription, step: int, masks
 
     masks: the digest of those that begin before the step (`Masks.digest`), None where none does
 
-    It is `tokens:`, or `files:` where a domain's content is that of files read in place, and the SHA-256 of the canonical
-    JSON of a list: [name, content] a domain, in the lock's order, and behind them, where there are masks, [their digest].
+    It is `tokens:`, or `files:` where a domain's content is that of files read in place, and the SHA-256 of the
+    canonical JSON of a list: [name, content] a domain, in the lock's order, and behind them, where there are masks,
+    [their digest].
     """
     segments = [segment for segment in schedule.data.segments if segment.first_step < step]
     read = [name for d, name in enumerate(schedule.names) if any(segment.weights[d] for segment in segments)]

@@ -17,7 +17,7 @@ from mixture.store.foreign.making import (
     Progress,
     numpy_type,
 )
-from mixture.store.foreign.sources import LinkSource, read_catalog_sources
+from mixture.store.foreign.sources import link_source, read_catalog_sources
 from mixture.store.intake.tokenizer import choose_tokenizer
 from mixture.store.intake.workplace import publish, workplace
 from mixture.store.linked import LinkedTokenizer, base_of
@@ -65,7 +65,8 @@ def build_catalog(
 
 def add_domain(
     folder: str | os.PathLike[str],
-    source: LinkSource,
+    name: str,
+    fields: dict[str, object],
     *,
     full: bool = False,
     threads: int | None = None,
@@ -73,9 +74,12 @@ def add_domain(
 ) -> CatalogReport:
     """Add a domain to a catalog; the others stay as they are, and are not looked at.
 
+    fields: the keys that a sources file has for it: format, files, …; paths are relative to this process's folder
+
     Errors: those of `build_catalog`; StoreError `domain-exists`, `not-a-catalog`.
     """
     before = before_of(Path(folder))
+    source = link_source(name, fields, base_of(before.folder))
     if source.name in [domain.name for domain in before.manifest.domains]:
         message = f"the catalog has a domain '{source.name}'"
         raise StoreError(message, code="domain-exists", place=Place(file=str(folder)), hint="choose another name")

@@ -48,6 +48,12 @@ def survey(path: Path) -> Survey:
     return one_piece(dtype, 0, size // dtype.itemsize, index.found)
 
 
+def header(dtype: np.dtype[Any], documents: int) -> bytes:
+    """What an index of documents of one sequence each begins with."""
+    (code,) = (code for code, known in CODES.items() if known == dtype)
+    return HEADER.pack(MAGIC, VERSION, code, documents, documents + 1)
+
+
 class _Index:
     """A NAME.idx, mapped."""
 

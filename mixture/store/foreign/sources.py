@@ -13,6 +13,7 @@ domains:
 from __future__ import annotations
 
 import glob
+import json
 import os
 from dataclasses import dataclass
 from enum import StrEnum
@@ -78,6 +79,7 @@ _KEYS = {
     LinkedFormat.ARROW: {"files", "column", "id"},
     LinkedFormat.STORE: {"path", "domain"},
 }
+_ARGUMENTS = "arguments"
 _NEEDED = {LinkedFormat.STORE: ("path",)}
 
 
@@ -164,6 +166,19 @@ def _read_domain(name: str, node: Node, before: str) -> LinkSource:
         documents=fields.get("documents"),
     )
     return LinkSource(name, how, fields.get("attributes", {}), node.place)
+
+
+def link_source(name: str, fields: dict[str, object], base: Path) -> LinkSource:
+    """A domain by the keys that a sources file has for it, relative to the folder that this process is in.
+
+    Errors: SpecError, as for a sources file; its places are those in the keys written as JSON.
+    """
+    text = json.dumps({"domains": {name: fields}})
+    root = parse_document(text, file=_ARGUMENTS)
+    before = os.path.relpath(Path.cwd(), base)
+    (source,) = read_fields(root, {"domains": lambda node: _read_domains(node, before)})["domains"]
+    assert isinstance(source, LinkSource)
+    return source
 
 
 def path_from(before: str, path: str) -> str:

@@ -1,0 +1,142 @@
+"""A store's domains as the token files of other programs, with the sources of a catalog that reads them back."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixture.errors import Place, StoreError
+from mixture.store.foreign import megatron
+from mixture.store.intake.workplace import publish, workplace
+from mixture.store.store import Store
+from mixture.store.tables import plain_name
+from mixture.whole_file import whole_file
+
+SOURCES = "sources.yaml"
+_CHUNK = 1 << 21  # tokens written together
+_MOST = 1 << 31  # tokens that a sequence of Megatron's can not have
+
+Progress = Callable[[int, int], None]
+
+
+class ExportFormat(StrEnum):
+    """What a store is written as.
+
+    MEGATRON: NAME.bin and NAME.idx a domain, a sequence a document
+    NPY:      NAME.npy, NAME.offsets.npy with a 0 and where each document ends, a domain
+    """
+
+    MEGATRON = "megatron"
+    NPY = "npy"
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedDomain:
+    """A domain that was written. file: its tokens' path in the folder."""
+
+    name: str
+    file: str
+    tokens: int
+    documents: int
+
+
+def export_store(
+    store: Store, form: ExportFormat, out: str | os.PathLike[str], *, progress: Progress | None = None
+) -> list[ExportedDomain]:
+    """Write all domains of a store into a folder, which appears at once, and with it the sources of a catalog.
+
+    Documents keep their places; their ids and attributes have none in these formats. Tokens of uint32 are int32 for
+    Megatron, which has no such type.
+    progress: called with tokens written, and in all
+
+    Errors: IngestError `place-taken`; StoreError `export-unfit` where the format can not say it.
+    """
+    total, done = sum(domain.tokens for domain in store.domains.values()), 0
+    exported = []
+    with workplace(Path(out)) as work:
+        folder = work / "export"
+        folder.mkdir()
+        for number, (name, domain) in enumerate(store.domains.items()):
+            stem = f"{number:05d}-{plain_name(name)}"
+            ends = _ends(store, name)
+            file = f"{stem}.bin" if form is ExportFormat.MEGATRON else f"{stem}.npy"
+            dtype = _token_type(store, form)
+            with (folder / file).open("wb") as tokens:
+                if form is ExportFormat.NPY:
+                    header = {"descr": dtype.str, "fortran_order": False, "shape": (domain.tokens,)}
+                    np.lib.format.write_array_header_1_0(tokens, header)
+                for first in range(0, domain.tokens, _CHUNK):
+                    part = store.read(name, first, min(_CHUNK, domain.tokens - first))
+                    tokens.write(part.astype(dtype, copy=False).tobytes())
+                    done += len(part)
+                    if progress is not None:
+                        progress(done, total)
+            if form is ExportFormat.MEGATRON:
+                _write_index(folder / f"{stem}.idx", np.diff(ends), dtype, name)
+            else:
+                np.save(folder / f"{stem}.offsets.npy", ends)
+            exported.append(ExportedDomain(name, file, domain.tokens, domain.documents))
+        _write_sources(folder / SOURCES, store, form, exported)
+        publish(folder, Path(out))
+    return exported
+
+
+def _token_type(store: Store, form: ExportFormat) -> np.dtype[np.integer]:
+    if form is ExportFormat.MEGATRON and store.dtype == np.uint32:
+        return np.dtype(np.int32)
+    return store.dtype
+
+
+def _ends(store: Store, name: str) -> NDArray[np.int64]:
+    """A 0, and where each document ends: int64 [documents + 1]."""
+    ends = np.zeros(store.domains[name].documents + 1, np.int64)
+    filled = 1
+    for part in _lengths(store, name):
+        ends[filled : filled + len(part)] = part
+        filled += len(part)
+    np.cumsum(ends, out=ends)
+    return ends
+
+
+def _lengths(store: Store, name: str) -> Iterator[NDArray[np.int64]]:
+    for table in store.scan_documents(name, ["tokens"]):
+        yield table["tokens"].to_numpy()
+
+
+def _write_index(path: Path, lengths: NDArray[np.int64], dtype: np.dtype[np.integer], name: str) -> None:
+    if len(lengths) and int(lengths.max()) >= _MOST:
+        message = f"domain '{name}' has a document of {int(lengths.max()):,} tokens"
+        hint = f"Megatron's files have sequences below {_MOST:,}; npy has no such bound"
+        raise StoreError(message, code="export-unfit", place=Place(file=str(path)), hint=hint)
+    with path.open("wb") as file:
+        file.write(megatron.header(dtype, len(lengths)))
+        file.write(lengths.astype("<i4").tobytes())
+        file.write(((np.cumsum(lengths) - lengths) * dtype.itemsize).astype("<i8").tobytes())
+        file.write(np.arange(len(lengths) + 1, dtype="<i8").tobytes())
+
+
+def _write_sources(path: Path, store: Store, form: ExportFormat, exported: list[ExportedDomain]) -> None:
+    """YAML, of which JSON is a part: names need no care."""
+    labels = store.labels.to_pylist()
+    lines = [
+        f"tokenizer: {json.dumps(store.tokenizer)}",
+        f"vocabulary_size: {store.vocabulary}",
+        f"end_of_document: {store.end_of_document}",
+        f"dtype: {store.dtype}",
+        "domains:",
+    ]
+    for one, row in zip(exported, labels, strict=True):
+        kept = {key: str(row[key]) for key in row if key not in ("domain", "tokenizer") and row[key] is not None}
+        said: dict[str, object] = {"format": form.value, "files": [one.file]}
+        if kept:
+            said["attributes"] = kept
+        lines.append(f"  {json.dumps(one.name)}: {json.dumps(said, ensure_ascii=False)}")
+    with whole_file(path) as beside:
+        beside.write_text("\n".join(lines) + "\n", encoding="utf-8")
