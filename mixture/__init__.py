@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         amend,
         check_lock,
         diff,
+        explain,
         make_ladder,
         make_lock,
         make_plan,
@@ -46,6 +47,7 @@ _HOMES = {
         "amend",
         "check_lock",
         "diff",
+        "explain",
         "make_ladder",
         "make_lock",
         "make_plan",
@@ -71,8 +73,8 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Amendment", "Batch", "Diff", "Lock", "MixtureError", "Plan", "Schedule", "Spec", "Store", "Stream", "__version__",
-    "amend", "check_lock", "choose_sample", "diff", "ingest", "load_spec", "make_ladder", "make_lock", "make_plan",
-    "open_store", "open_stream", "read_lock", "read_so_far", "trace_documents", "trace_step", "trace_token",
+    "amend", "check_lock", "choose_sample", "diff", "explain", "ingest", "load_spec", "make_ladder", "make_lock",
+    "make_plan", "open_store", "open_stream", "read_lock", "read_so_far", "trace_documents", "trace_step", "trace_token",
     "verify_store", "write_lock", "write_sample",
 ]  # fmt: skip
 
