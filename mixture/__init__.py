@@ -74,8 +74,8 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "Amendment", "Batch", "Diff", "Lock", "MixtureError", "Plan", "Schedule", "Spec", "Store", "Stream", "__version__",
     "amend", "check_lock", "choose_sample", "diff", "explain", "ingest", "load_spec", "make_ladder", "make_lock",
-    "make_plan", "open_store", "open_stream", "read_lock", "read_so_far", "trace_documents", "trace_step", "trace_token",
-    "verify_store", "write_lock", "write_sample",
+    "make_plan", "open_store", "open_stream", "read_lock", "read_so_far", "trace_documents", "trace_step",
+    "trace_token", "verify_store", "write_lock", "write_sample",
 ]  # fmt: skip
 
 
