@@ -208,7 +208,8 @@ def import_(
     for finding in plan.findings:
         if finding.level.value != "note":
             print(finding, file=sys.stderr)
-    print(f"{written[0]}: written{''.join(f', with {path.name}' for path in written[1:])}")
+    beside = " and ".join(path.name for path in written[1:])
+    print(f"{written[0]}: written{f', with {beside}' if beside else ''}")
     print(f"{len(plan.phases)} phases, {plan.steps:,} steps, {plan.tokens:,} tokens; `mixture plan` says more of it")
 
 

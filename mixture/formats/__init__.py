@@ -33,11 +33,11 @@ FORMATS: dict[str, MixtureFormat] = {
 
 
 def format_of(name: str) -> MixtureFormat:
-    """The format of this name. Raises FormatError `unknown-format`, with the nearest."""
+    """The format of this name. Raises FormatError `unknown-mixture-format`, with the nearest."""
     form = FORMATS.get(name)
     if form is None:
         hint = nearest(name, FORMATS) or f"formats: {', '.join(FORMATS)}"
-        raise FormatError(f"there is no format {quote(name)}", code="unknown-format", hint=hint, name=name)
+        raise FormatError(f"there is no format {quote(name)}", code="unknown-mixture-format", hint=hint, name=name)
     return form
 
 
