@@ -45,7 +45,7 @@ class Groups:
     columns: the names of the columns, `types` their types
     keys:    their values, one tuple a group, in order of them, null last
     domains: how many domains each group has
-    tokens:  how many tokens each group's domains have together
+    tokens:  how many tokens each group's domains have together, of a pool those that it holds
     """
 
     columns: tuple[str, ...]
@@ -80,7 +80,7 @@ def group(lock: Lock, catalog: Catalog, columns: Sequence[str], rows: Sequence[i
         types=tuple(catalog.table.schema.field(name).type for name in columns),
         keys=tuple(found),
         domains=tuple(map(len, members)),
-        tokens=tuple(sum(lock.data.domains[d].tokens for d in held) for held in members),
+        tokens=tuple(sum(lock.data.domains[d].held for d in held) for held in members),
         _members=np.array([d for held in members for d in held], dtype=np.int64),
         _bounds=np.cumsum([0, *map(len, members)]),
     )

@@ -215,7 +215,7 @@ def _check_epochs(schedule: Schedule, name: str) -> None:
     """Raise Problem 422, `too-many-epochs`: each epoch is looked through, and a tiny domain may have millions."""
     d = schedule.domain_index(name)
     held = schedule.data.domains[d]
-    epochs = int(schedule.tokens(schedule.steps)[d]) // max(1, held.pool_tokens or held.tokens)
+    epochs = int(schedule.tokens(schedule.steps)[d]) // max(1, held.held)
     if epochs > MOST_EPOCHS:
         detail = (
             f"domain {name!r} is read {epochs:,} times in this run: more than {MOST_EPOCHS:,} are not looked through"

@@ -47,17 +47,16 @@ def amended_domains(old: Lock, new: Lock, step: int) -> tuple[AmendedDomain, ...
     out: list[AmendedDomain] = []
     for d, domain in enumerate(new.data.domains):
         known = old.data.domains[d] if d < num - fresh else None
-        held = domain.tokens if domain.pool_tokens is None else domain.pool_tokens
-        held_before = (known.tokens if known.pool_tokens is None else known.pool_tokens) if known else 0
+        held_before = known.held if known else 0
         out.append(
             AmendedDomain(
                 name=domain.name,
-                tokens=held,
+                tokens=domain.held,
                 drawn=int(drawn[d]),
                 to_come_before=whole_before[d] - int(drawn[d]),
                 to_come=int(whole[d] - drawn[d]),
                 epochs_before=Fraction(whole_before[d], held_before) if held_before else None,
-                epochs=Fraction(int(whole[d]), held) if held else None,
+                epochs=Fraction(int(whole[d]), domain.held) if domain.held else None,
                 skipped=skipped[d],
                 repeated=int(repeated[d]),
             )

@@ -71,7 +71,7 @@ class Side:
     @cached_property
     def sizes(self) -> dict[str, int]:
         """Tokens by domain, or those of the pool that it is kept to, in the side's order of domains."""
-        return {domain.name: domain.pool_tokens or domain.tokens for domain in self.data.domains}
+        return {domain.name: domain.held for domain in self.data.domains}
 
     @cached_property
     def lengths(self) -> tuple[tuple[int, int], ...]:

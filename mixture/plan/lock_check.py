@@ -127,12 +127,13 @@ def _with_epochs(lock: Lock, plan: Plan, changes: list[DomainChange]) -> list[Do
     schedule = lock.schedule()
     drawn = dict(zip(schedule.names, schedule.tokens(schedule.steps).tolist(), strict=True))
     planned = {domain.name: domain for domain in plan.domains}
+    held = {domain.name: domain.held for domain in lock.data.domains}
     full = [
         DomainChange(
             change.name,
             change.tokens_locked,
             change.tokens_now,
-            Fraction(drawn[change.name], change.tokens_locked) if change.tokens_locked else None,
+            Fraction(drawn[change.name], held[change.name]) if held.get(change.name) else None,
             planned[change.name].epochs if change.name in planned else None,
             planned[change.name].max_epochs if change.name in planned else None,
         )

@@ -25,6 +25,11 @@ class Domain:
     tokens: int
     pool_tokens: int | None = None
 
+    @property
+    def held(self) -> int:
+        """The tokens that a run may read of it: of its pool, or all."""
+        return self.tokens if self.pool_tokens is None else self.pool_tokens
+
 
 @dataclass(frozen=True, slots=True)
 class Segment:

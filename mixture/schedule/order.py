@@ -76,7 +76,7 @@ class DomainOrder:
         full = domain.tokens // data.block_tokens
         self.pooled = domain.pool_tokens is not None and full > 0
         self.full_blocks = full
-        tokens = domain.tokens if domain.pool_tokens is None else domain.pool_tokens
+        tokens = domain.held
         self.blocks = -(-tokens // data.block_tokens)
         self.in_last = (tokens - (self.blocks - 1) * data.block_tokens) // length if tokens else 0
         self.deficit = self.per_block - self.in_last if tokens else 0
