@@ -105,7 +105,7 @@ class StoreHead(BaseModel):
     domains: list[StoreDomainHead]
 
 
-PARTS = ("spec", "plan", "lock")
+PARTS = ("spec", "plan", "lock", "exports")
 AS_YAML: dict[str, Any] = {"schema": {"description": "A spec, YAML."}, "example": "mixture: demo\nseed: 0\n…"}
 SHOWN: dict[int | str, dict[str, Any]] = {200: {"content": {SPEC_MEDIA_TYPE: AS_YAML}}}
 

@@ -1,0 +1,222 @@
+"""/v1/mixtures/{ref}/exports: a mixture in the formats of trainers, as `mixture export` writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from fastapi import APIRouter, Path, Query, Request
+from pydantic import BaseModel, Field
+from starlette.responses import Response
+
+from api import problems
+from api.caching import Freshness, address_of, not_modified, tag_of
+from api.formats import NOT_MODIFIED, JsonOnly, json_answer, only
+from api.problems import Problem, problem_of
+from api.queries import wrong_query
+from api.refs import DIGEST
+from api.security import Reads
+from api.services import AppServices, Asked, AskedMixture, Services
+from mixture.errors import MixtureError, nearest
+from mixture.formats import DOMAIN, FORMATS, Exported, Holds, MixtureFormat, WeightUnit, export, format_of
+
+router = APIRouter(prefix="/v1/mixtures", tags=["mixtures"], dependencies=[Reads])
+
+MOST_ROWS = 20_000
+"""Domains times phases that are written at once: YAML of so many takes some ten seconds."""
+TEXT = "text/plain"
+AS_TEXT: dict[str, Any] = {"schema": {"type": "string"}, "example": "# demo, lock 92ff…\ndata_stages:\n- name: …\n"}
+
+
+class FormatHead(BaseModel):
+    """A format that mixtures can be written in."""
+
+    format: str = Field(examples=["levanter"])
+    title: str = Field(examples=["Levanter: components and train_weights by step"])
+    units: list[WeightUnit] = Field(
+        examples=[["sequences"]], description="What weights in it may count; the first if nobody says otherwise."
+    )
+    holds: list[Holds] = Field(
+        examples=[["batches", "phases"]], description="What one file can say of a run; other phases are a file each."
+    )
+    draws: str = Field(examples=["Megatron takes the dataset that is farthest behind its weight."])
+    imported: bool = Field(examples=[True], description="Whether `mixture import` reads it.")
+    url: str = Field(examples=["/v1/mixtures/demo/exports/levanter"])
+
+
+class FormatList(BaseModel):
+    """All formats."""
+
+    items: list[FormatHead]
+
+
+class RemarkShown(BaseModel):
+    """What the format can not express, or how."""
+
+    code: str = Field(examples=["order-not-kept"])
+    message: str = Field(examples=["which sequence stands at which step is the trainer's own"])
+
+
+class FileShown(BaseModel):
+    """A file: its name, its text, and the address of the text alone."""
+
+    name: str = Field(examples=["demo.nanotron.yaml"])
+    url: str = Field(examples=["/v1/mixtures/demo/exports/nanotron/text?file=demo.nanotron.yaml"])
+    text: str = Field(examples=["# demo, lock 92ff…\ndata_stages:\n- name: …\n"])
+
+
+class ExportShown(BaseModel):
+    """A mixture in a format: files, what their weights count, and what they can not say."""
+
+    mixture: str = Field(examples=["demo"])
+    digest: str = Field(examples=[DIGEST])
+    format: str = Field(examples=["nanotron"])
+    unit: WeightUnit = Field(examples=["sequences"])
+    remarks: list[RemarkShown]
+    files: list[FileShown]
+
+
+FormatPath = Annotated[str, Path(alias="format", max_length=100, examples=["nanotron"])]
+PhaseQuery = Annotated[
+    str | None, Query(max_length=1000, description="Only this phase, its steps from 0.", examples=["midtraining"])
+]
+TemplateQuery = Annotated[
+    str,
+    Query(
+        max_length=1000,
+        description="Where a domain's text lies; `{domain}` and columns of the catalog are filled in.",
+        examples=["s3://bucket/{domain}"],
+    ),
+]
+UnitQuery = Annotated[
+    WeightUnit | None,
+    Query(description="What the trainer's samples are, where the format leaves that open.", examples=["sequences"]),
+]
+
+
+@router.get("/{ref}/exports", response_model=FormatList, dependencies=[JsonOnly], responses={**NOT_MODIFIED})
+def formats(asked: AskedMixture, request: Request) -> Response:
+    """The formats that a mixture can be written in, with what weights in them count."""
+    heads = FormatList(items=list(_heads(asked)))
+    return json_answer(request, of=asked.mixture.digest, lifetime=asked.lifetime, make=lambda: heads)
+
+
+@router.get(
+    "/{ref}/exports/{format}",
+    response_model=ExportShown,
+    dependencies=[JsonOnly],
+    responses={**NOT_MODIFIED, **problems.documented(404)},
+)
+def exported(
+    asked: AskedMixture,
+    services: AppServices,
+    request: Request,
+    form: FormatPath,
+    phase: PhaseQuery = None,
+    path_template: TemplateQuery = DOMAIN,
+    unit: UnitQuery = None,
+) -> Response:
+    """A mixture in a format, with all its files, as `mixture export --json` gives it."""
+    found = _format(form)
+    make = partial(_export, services, asked, found, phase=phase, path_template=path_template, unit=unit)
+    return json_answer(
+        request,
+        of=asked.mixture.digest,
+        lifetime=asked.lifetime,
+        make=lambda: _shown(asked, request, make()),
+    )
+
+
+@router.get(
+    "/{ref}/exports/{format}/text",
+    dependencies=[only(TEXT)],
+    response_class=Response,
+    responses={200: {"content": {TEXT: AS_TEXT}}, **NOT_MODIFIED, **problems.documented(404)},
+)
+def exported_text(
+    asked: AskedMixture,
+    services: AppServices,
+    request: Request,
+    form: FormatPath,
+    file: Annotated[
+        str | None,
+        Query(max_length=500, description="Which, where there are several.", examples=["demo.nanotron.yaml"]),
+    ] = None,
+    phase: PhaseQuery = None,
+    path_template: TemplateQuery = DOMAIN,
+    unit: UnitQuery = None,
+) -> Response:
+    """One file of an export as it is: to save, or to hand to a trainer."""
+    form_of = _format(form)
+    fresh = Freshness(tag_of(asked.mixture.digest, address_of(request)), asked.lifetime)
+    known = not_modified(request, fresh)
+    if known is not None:
+        return known
+    made = _export(services, asked, form_of, phase=phase, path_template=path_template, unit=unit)
+    name = _name(made, file)
+    headers = fresh.headers(request) | {"Content-Disposition": f'inline; filename="{name}"'}
+    return Response(made.files[name].encode(), headers=headers, media_type=TEXT)
+
+
+def _heads(asked: Asked) -> Iterator[FormatHead]:
+    for form in FORMATS.values():
+        yield FormatHead(
+            format=form.name,
+            title=form.title,
+            units=list(form.units),
+            holds=sorted(form.holds),
+            draws=form.draws,
+            imported=form.read is not None,
+            url=f"/v1/mixtures/{quote(str(asked.ref))}/exports/{form.name}",
+        )
+
+
+def _format(name: str) -> MixtureFormat:
+    try:
+        return format_of(name)
+    except MixtureError as error:
+        raise problem_of(error, status=404) from error
+
+
+def _export(
+    services: Services,
+    asked: Asked,
+    form: MixtureFormat,
+    *,
+    phase: str | None,
+    path_template: str,
+    unit: WeightUnit | None,
+) -> Exported:
+    """The export. Raises Problem 422 with the library's code, or `too-many-rows`."""
+    lock = asked.mixture.lock
+    rows = len(lock.data.domains) * len(lock.phases)
+    most = min(MOST_ROWS, services.settings.max_rows)
+    if rows > most:
+        detail = f"its domains times its phases are {rows:,}, more than {most:,}"
+        hint = f"`mixture export {form.name}` writes them"
+        raise Problem(422, detail, code="too-many-rows", hint=hint, facts={"max_rows": most})
+    return export(lock, form, catalog=asked.mixture.catalog, phase=phase, path_template=path_template, unit=unit)
+
+
+def _shown(asked: Asked, request: Request, made: Exported) -> ExportShown:
+    query = f"&{request.url.query}" if request.url.query else ""
+    here = f"/v1/mixtures/{quote(str(asked.ref))}/exports/{made.format}/text?file="
+    files = [{"name": name, "url": f"{here}{name}{query}", "text": text} for name, text in made.files.items()]
+    return ExportShown.model_validate(made.json() | {"files": files})
+
+
+def _name(made: Exported, file: str | None) -> str:
+    """The file that is asked for; one alone needs no name. Raises Problem 422: `file-required`, `unknown-file`."""
+    names = list(made.files)
+    if file is None:
+        if len(names) > 1:
+            raise wrong_query(
+                "file", f"there are {len(names)} files", "file-required", hint=f"one of {', '.join(names)}"
+            )
+        return names[0]
+    if file not in made.files:
+        hint = nearest(file, names) or f"its files: {', '.join(names)}"
+        raise wrong_query("file", f"there is no file {file!r}", "unknown-file", hint=hint)
+    return file
