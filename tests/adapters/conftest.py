@@ -30,10 +30,15 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 
 @pytest.fixture(scope="session")
-def lock(tmp_path_factory: pytest.TempPathFactory, store: Store) -> Lock:
+def spec_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the run's spec is."""
+    return tmp_path_factory.mktemp("lock") / "m"
+
+
+@pytest.fixture(scope="session")
+def lock(spec_folder: Path, store: Store) -> Lock:
     """Seventeen steps of two phases."""
-    folder = tmp_path_factory.mktemp("lock") / "spec"
-    return lock_over(store, folder, PHASES, batch="24 sequences", budget="17 steps", **KEYS)
+    return lock_over(store, spec_folder, PHASES, batch="24 sequences", budget="17 steps", **KEYS)
 
 
 @pytest.fixture(scope="session")
