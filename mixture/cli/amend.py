@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mixture.cli.output import AsJson, LockFile, plain, print_json, print_table, table, terminal_width, width_of
-from mixture.cli.plan import SHOWN_DOMAINS, WorldSize, agree, counts_as, store_of
+from mixture.cli.plan import SHOWN_DOMAINS, WorldSize, agree, counts_as, replaced, store_of
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -46,7 +46,11 @@ def amend(
         typer.Option(metavar="FILE", help="Take down documents from step N on: ids, or JSON, one a line."),
     ] = None,
     store: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="The text: it finds documents, and its digests are fixed.")
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="The text: it finds documents, and must be the lock's; with a SPEC its digests are fixed.",
+        ),
     ] = None,
     consumed_step: Annotated[
         int, typer.Option(metavar="C", min=0, help="The step that the run stands at; no amendment comes before it.")
@@ -65,6 +69,8 @@ def amend(
 
     if spec is None and not skip_steps and mask is None:
         raise typer.BadParameter("say what changes: a SPEC, --skip-steps K or --mask FILE")
+    if spec is None and world_size is not None:
+        raise typer.BadParameter("--world-size takes a SPEC: without one no batch changes")
     if mask is not None and store is None:
         raise typer.BadParameter("--mask takes --store DIR: a document is found there")
     old = read_lock(lock)
@@ -72,6 +78,7 @@ def amend(
     findings: tuple[Finding, ...] = ()
     if spec is None:
         new = amend_lock(old, at_step, skip_steps=skip_steps, consumed_step=consumed_step, reason=reason)
+        agree(text, new)
     else:
         new, findings = _with_spec(
             old,
@@ -87,6 +94,7 @@ def amend(
     if mask is not None and text is not None:
         # Behind the rest of the amendment: a domain that it adds may hold the documents, too.
         new = with_masks(new, masks_of(text, mask, at_step, new))
+    held = None if out is None else replaced(out.resolve())
     if out is not None:
         write_lock(new, out.resolve())
     if as_json:
@@ -94,7 +102,8 @@ def amend(
         print_json({"lock": None if out is None else str(out.resolve()), "digest": new.digest} | report)
         return
     show(old, new, amended_domains(old, new, at_step), at_step, most=None if every else SHOWN_DOMAINS)
-    print(f"{out.resolve()}: written" if out is not None else "nothing was written: -o NEW does that")
+    takes_place = "written" if held is None or held.digest == new.digest else f"replaces {held.digest}"
+    print(f"{out.resolve()}: {takes_place}" if out is not None else "nothing was written: -o NEW does that")
     print(f"digest {new.digest}; checkpoints up to step {at_step:,} resume under it")
 
 

@@ -100,7 +100,7 @@ def lock(
     made.require()
     fixed = make_lock(made, content=contents)
     agree(text, fixed)
-    old = _replaced(path)
+    old = replaced(path)
     if old is not None and old.amends is not None:
         raise LockError(
             f"this lock was amended at step {old.amends.step:,}: made anew it would read something else before it",
@@ -152,7 +152,7 @@ REPLACEABLE = frozenset({"lock-field", "lock-digest", "lock-not-canonical", "loc
 """What may be wrong with a lock that is made anew. What is no lock at all is somebody's file, and stays."""
 
 
-def _replaced(path: Path) -> Lock | None:
+def replaced(path: Path) -> Lock | None:
     """The lock that a new one takes the place of, if there is one that can be read."""
     from mixture.plan import read_lock
 

@@ -127,6 +127,7 @@ def _traces(
     token: int | None,
     from_step: int,
 ) -> Iterator[Trace]:
+    from mixture.errors import StoreError
     from mixture.plan.mask_file import MaskedDocument, MaskedRange, read_mask_file
     from mixture.stream import trace_documents, trace_range, trace_token
 
@@ -135,11 +136,16 @@ def _traces(
         return
     assert store is not None, "refused above"
     lines = [] if file is None else [line.what for line in read_mask_file(file)]
-    ids = ids or [line.document for line in lines if isinstance(line, MaskedDocument)]
-    only = {line.document: line.domain for line in lines if isinstance(line, MaskedDocument)}
-    for one in trace_documents(lock, store, ids, from_step=from_step):
+    asked = [(line.document, line.domain) for line in lines if isinstance(line, MaskedDocument)]
+    found = trace_documents(lock, store, ids or [identity for identity, _ in asked], from_step=from_step)
+    places = {(one.document.id, one.domain) for one in found if one.document}
+    for identity, only in asked:
+        if only is not None and (identity, only) not in places:
+            raise StoreError(f"domain '{only}' of the store has no document '{identity}'", code="document-unknown")
+    wanted = {*asked, *((identity, None) for identity in ids)}
+    for one in found:
         assert one.document is not None, "it was asked for by its id"
-        if only.get(one.document.id) in (None, one.domain):
+        if wanted & {(one.document.id, None), (one.document.id, one.domain)}:
             yield one
     for line in lines:
         if isinstance(line, MaskedRange):

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from mixture.errors import AmendError
+from mixture.names import odd_character
 from mixture.plan.lock import Lock, Mask
 from mixture.schedule import Batch, ScheduleData, Segment
-from mixture.units import format_count
+from mixture.units import format_count, quote
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,9 @@ class Amendment:
             raise AmendError(f"{self.skip_steps} steps can not be skipped", code="amend-invalid")
         if self.reason is not None and not self.reason.strip():
             raise AmendError("the reason is empty", code="amend-invalid", hint="leave it out or say it")
+        odd = None if self.reason is None else odd_character(self.reason)
+        if odd is not None:
+            raise AmendError(f"the reason has the character {quote(odd)}, which is not seen", code="amend-invalid")
 
 
 def joined(amendment: Amendment, new: ScheduleData | None) -> ScheduleData:

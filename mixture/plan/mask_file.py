@@ -52,8 +52,8 @@ _KINDS: dict[bool, TypeAdapter[Any]] = {True: TypeAdapter(MaskedDocument), False
 def read_mask_file(path: str | os.PathLike[str]) -> tuple[MaskLine, ...]:
     """The lines of a file in UTF-8, in order; empty ones are skipped.
 
-    A line that begins with `{` is JSON, any other the id of a document, to the end of the line. Raises AmendError
-    `mask-file-invalid`, with the line, and `mask-file-missing` where the file can not be read.
+    Lines end as on any system. One that begins with `{` is JSON, any other the id of a document, to the end of the
+    line. Raises AmendError `mask-file-invalid`, with the line, and `mask-file-missing` where the file can not be read.
     """
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
@@ -69,9 +69,9 @@ def read_mask_file(path: str | os.PathLike[str]) -> tuple[MaskLine, ...]:
 
 def _what(line: str, place: Place) -> MaskedDocument | MaskedRange:
     if not line.startswith("{"):
-        return MaskedDocument(line.removesuffix("\r"))
+        return MaskedDocument(line)
     try:
-        said = json.loads(line)
+        said = json.loads(line, object_pairs_hook=_once)
         what: MaskedDocument | MaskedRange = _KINDS["document" in said].validate_json(line)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
@@ -80,3 +80,11 @@ def _what(line: str, place: Place) -> MaskedDocument | MaskedRange:
     except (ValueError, RecursionError) as error:
         raise AmendError(f"not JSON: {error}", code="mask-file-invalid", place=place, hint=FORMS) from error
     return what
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object. Of a key that stands there twice one would be taken down, and the other not."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key stands twice in one object")
+    return found

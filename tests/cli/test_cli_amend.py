@@ -76,12 +76,27 @@ def test_an_amended_lock_is_not_made_anew_over_itself(small: Path, run) -> None:
     run("lock", small / "mixture.yaml", "--check")
 
 
+def test_a_lock_that_is_replaced_is_named_and_a_file_that_is_no_lock_stays(small: Path, run) -> None:
+    lock, spec = small / "mixture.lock.json", small / "mixture.yaml"
+    ask, digest, text = (
+        ("amend", lock, "--at-step", 30, "--skip-steps", 4, "-o"),
+        read_lock(lock).digest,
+        spec.read_bytes(),
+    )
+    assert "error[lock-not-json]" in run(*ask, spec, code=1).stderr
+    assert spec.read_bytes() == text
+    assert f"replaces {digest}" in run(*ask, lock).stdout
+
+
 def test_what_is_missing_or_does_not_fit_is_said(small: Path, run) -> None:
     lock = small / "mixture.lock.json"
     assert "say what changes" in run("amend", lock, "--at-step", 30, code=2).stderr
     assert "--at-step" in run("amend", lock, "--skip-steps", 1, code=2).stderr
     assert "--store" in run("amend", lock, "--at-step", 30, "--mask", small / "ids.txt", code=2).stderr
-    consumed = run("amend", lock, "--at-step", 30, "--skip-steps", 1, "--consumed-step", 40, code=1).stderr
+    skip = ("amend", lock, "--at-step", 30, "--skip-steps", 1)
+    assert "--world-size takes a SPEC" in run(*skip, "--world-size", 3, code=2).stderr
+    assert "error[amend-invalid]" in run(*skip, "--reason", "a\nb", code=1).stderr
+    consumed = run(*skip, "--consumed-step", 40, code=1).stderr
     assert "error[amend-consumed]" in consumed
     other = edited(small / "mixture.yaml", "other.yaml", ("mixture: small", "mixture: small\nseed: 5"))
     assert (
@@ -115,6 +130,10 @@ def test_documents_are_taken_down_from_a_step_on_by_their_ids(store: Store, tmp_
     refused = run("amend", path, "--at-step", 20, *arguments, code=1).stderr
     assert "error[document-unknown]" in refused
     assert "ids.txt:2" in refused
+    other = make_store(tmp_path / "other", DOMAINS | {"web": {"web-3": "short"}})
+    skip = ("amend", path, "--at-step", 20, "--skip-steps", 2, "--store")
+    run(*skip, store.path)
+    assert "error[" in run(*skip, other.path, code=1).stderr
 
 
 def test_a_document_is_taken_down_in_a_domain_that_the_same_amendment_adds(tmp_path: Path, run) -> None:

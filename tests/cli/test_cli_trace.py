@@ -116,6 +116,21 @@ def test_a_file_that_takes_text_down_says_what_is_still_to_come(traced, run, tmp
     assert all(read["masked_tokens"] for read in masked[2]["reads"] if read["step"] >= 25)
 
 
+def test_a_file_of_documents_asks_for_all_the_domains_that_its_lines_name(traced, run, tmp_path: Path):
+    folder, _, _ = traced
+    file = tmp_path / "asked.txt"
+    ask = ("trace", folder / "lock.json", "--store", folder / "made" / "store", "--documents", file, "--json")
+    for text, domains in (
+        ('{"domain": "web", "document": "code/0"}\n{"domain": "code", "document": "code/0"}\n', ["code", "web"]),
+        ('code/0\n{"domain": "web", "document": "code/0"}\n', ["code", "web"]),
+        ('{"domain": "code", "document": "code/0"}\n', ["code"]),
+    ):
+        file.write_text(text)
+        assert [row["domain"] for row in lines(run(*ask).stdout)] == domains
+    file.write_text('{"domain": "code", "document": "web/7"}\n')
+    assert "domain 'code' of the store has no document 'web/7'" in run(*ask, code=1).stderr
+
+
 def test_a_token_needs_no_store(traced, run):
     folder, lock, _ = traced
     (found,) = lines(run("trace", folder / "lock.json", "--domain", "web", "--token", 4_321, "--json").stdout)

@@ -132,6 +132,7 @@ def test_ranges_are_joined_and_what_is_down_already_is_left_out(store: Store, ma
         ({"document": 7}, "mask-file-invalid"),
         ({}, "mask-file-invalid"),
         ("{web-3", "mask-file-invalid"),
+        ('{"document": "web-3", "document": "web-4"}', "mask-file-invalid"),
         ({"domain": "web", "first_token": 0, "tokens": 200}, "mask-begins-later"),
     ],
 )
