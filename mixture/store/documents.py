@@ -16,10 +16,13 @@ from numpy.typing import NDArray
 
 from mixture.errors import Place, StoreError
 from mixture.store.files import DATA_START
+from mixture.store.gaps import begins, with_padding
 from mixture.store.linked import AnyManifest
-from mixture.store.manifest import DOCUMENT_ENDS, DOCUMENTS, DOCUMENTS_BY_ID, ENDS_DTYPE
+from mixture.store.manifest import DOCUMENT_ENDS, DOCUMENTS, DOCUMENTS_BY_ID, ENDS_DTYPE, PackedManifest
 from mixture.store.mapping import OpenFile, Standing, readable
 from mixture.store.parquet import ParquetTable
+
+I64 = NDArray[np.int64]
 
 PLACE = ("domain", "id", "first_token", "tokens")
 """Columns of documents.parquet before the attributes."""
@@ -32,9 +35,10 @@ class Spans:
     """The documents of n rows. Row i has the segments offsets[i] up to offsets[i + 1].
 
     offsets:   int64 [n + 1]
-    document:  int64 [segments], the document's number within its domain, in order of place
+    document:  int64 [segments], the document's number within its domain, in order of place; -1: padding of a packed
+               row, which is of no document
     end:       int64 [segments], where the segment ends within its row; a row's last is its length; none is empty
-    closed:    bool [n], whether a document ends with the row: the token behind it is of another one
+    closed:    bool [n], whether a document, or padding, ends with the row: the token behind it is of another document
     """
 
     offsets: NDArray[np.int64]
@@ -63,6 +67,7 @@ class Documents:
         self._standing = standing
         self._names = [domain.name for domain in manifest.domains]
         self._num_documents = manifest.num_documents
+        self._row_tokens = manifest.packed.sequence_length if isinstance(manifest, PackedManifest) else None
         tokens = [0, *(domain.tokens for domain in manifest.domains)]
         documents = [0, *(domain.documents for domain in manifest.domains)]
         self._first_tokens = np.cumsum(tokens, dtype=np.int64)
@@ -87,6 +92,8 @@ class Documents:
         """The segments of rows that begin at first_token [n] in domain [n] and are `length` tokens long."""
         start = self._first_tokens[domain] + first_token
         first, last = self._overlap(start, length)
+        if self._row_tokens is not None and length:
+            return self._packed_spans(np.asarray(domain), start, first, last, length)
         counts = last - first
         offsets = np.zeros(len(start) + 1, np.int64)
         np.cumsum(counts, out=offsets[1:])
@@ -101,6 +108,28 @@ class Documents:
         closed = self.ends[last - 1] == start + length if length else np.zeros(len(start), np.bool_)
         return Spans(offsets, document - self._first_documents[np.asarray(domain)[row]], end, closed)
 
+    def _packed_spans(self, domain: NDArray[np.integer], start: I64, first: I64, last: I64, length: int) -> Spans:
+        """`spans` of rows that may have padding: their documents are first [n] up to last [n], where there are any."""
+        counts = last - first
+        offsets = np.concatenate([[0], np.cumsum(counts)])
+        row = np.repeat(np.arange(len(start)), counts)
+        document = first[row] + np.arange(offsets[-1]) - offsets[row]
+        begin, end = self._bounds(document)
+        begin, end = np.maximum(begin - start[row], 0), np.minimum(end - start[row], length)
+        goes_on = np.zeros(len(start), np.bool_)
+        held = counts > 0
+        goes_on[held] = self.ends[last[held] - 1] > start[held] + length
+        if (begin >= end).any() or (begin[1:] < end[:-1])[row[1:] == row[:-1]].any():
+            self._refuse()
+        number = document - self._first_documents[domain[row]]
+        return Spans(*with_padding(offsets, number, begin, end, length), ~goes_on)
+
+    def _bounds(self, rows: I64) -> tuple[I64, I64]:
+        """Where documents begin and end, counted over all domains: int64 [n] of these rows of documents.parquet [n]."""
+        end = self.ends[rows]
+        before = np.where(rows > 0, self.ends[rows - 1], 0) if len(rows) else end
+        return before if self._row_tokens is None else begins(before, end, self._row_tokens), end
+
     def rows_of(self, domain: int, most: int) -> Iterator[NDArray[np.int64]]:
         """The rows of documents.parquet that are a domain's, at most so many at a time."""
         first, last = self._first_documents[domain : domain + 2].tolist()
@@ -111,8 +140,8 @@ class Documents:
         """Domain, first token and end of the documents in these rows, as document_ends.arrow has them."""
         domain = np.searchsorted(self._first_documents, rows, side="right") - 1
         before = self._first_tokens[domain]
-        start = np.where(rows == self._first_documents[domain], before, self.ends[rows - 1])
-        return domain, start - before, self.ends[rows] - before
+        start, end = self._bounds(rows)
+        return domain, np.maximum(start, before) - before, end - before
 
     def last_tokens(self, domain: int, first_token: int, num_tokens: int) -> NDArray[np.int64]:
         """The places of the last tokens of documents that lie in a range, counted within the domain."""
@@ -186,7 +215,14 @@ class Documents:
         first = np.searchsorted(self.ends, start, side="right")
         if not length:
             return first, first
-        last = np.searchsorted(self.ends, start + length, side="left") + 1
+        last = np.searchsorted(self.ends, start + length, side="left")
+        if self._row_tokens is not None:
+            reached = last < self._num_documents
+            last[reached] += self._bounds(last[reached])[0] < (start + length)[reached]
+            if (last < first).any():
+                self._refuse()
+            return first, last
+        last += 1
         if (last <= first).any() or (last > self._num_documents).any():
             self._refuse()
         return first, last

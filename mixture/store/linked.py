@@ -19,6 +19,7 @@ from mixture.store.manifest import (
     DOCUMENTS_BY_ID,
     DOMAINS,
     FORMAT,
+    PACKED_FORMAT,
     Count,
     Description,
     Digest,
@@ -26,6 +27,7 @@ from mixture.store.manifest import (
     FileRecord,
     Manifest,
     Model,
+    PackedManifest,
     read_description,
     wrong_ids,
     wrong_tables,
@@ -166,7 +168,11 @@ AnyManifest = Manifest | LinkedManifest
 
 def read_any(folder: Path) -> AnyManifest:
     """Read store.json, of either kind. Errors: StoreError."""
-    forms: dict[str, type[Description]] = {FORMAT: Manifest, LINKED_FORMAT: LinkedManifest}
+    forms: dict[str, type[Description]] = {
+        FORMAT: Manifest,
+        PACKED_FORMAT: PackedManifest,
+        LINKED_FORMAT: LinkedManifest,
+    }
     manifest = read_description(folder, forms)
     assert isinstance(manifest, AnyManifest)
     return manifest

@@ -7,13 +7,13 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from mixture.errors import IngestError, Place
+from mixture.errors import IngestError, Place, StoreError
 from mixture.store.foreign import arrow
 from mixture.store.foreign.formats import files_beside
 from mixture.store.foreign.native import domain_of
 from mixture.store.foreign.sources import LinkSource
 from mixture.store.intake.matching import Matcher
-from mixture.store.linked import LinkedFormat, linked_path
+from mixture.store.linked import How, LinkedFormat, linked_path
 
 
 class Finder:
@@ -71,5 +71,12 @@ class Finder:
         if source.how.format is not LinkedFormat.NPY:
             return files
         paths = {file: linked_path(self._base, file) for file in files}
-        beside = {os.fspath(one) for path in paths.values() for one in files_beside(Path(path), source.how)}
+        beside = {os.fspath(one) for path in paths.values() for one in _beside(Path(path), source.how)}
         return [file for file in files if paths[file] not in beside and not file.endswith(".metadata")]
+
+
+def _beside(path: Path, how: How) -> list[Path]:
+    try:
+        return files_beside(path, how)
+    except StoreError:
+        return []  # counting the file says what is missing

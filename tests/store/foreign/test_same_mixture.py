@@ -1,0 +1,141 @@
+"""The same text in every format is the same run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from stream_helpers import DOMAINS, bytes_of, lock_over, make_store
+
+from mixture.store import ExportFormat, Store, build_catalog, export_store, open_store, verify_store
+from mixture.stream import open_stream
+
+PHASES = """\
+  - {phase: first, share: 60%, weights: {web: 50%, code: 30%, notes: 20%}}
+  - {phase: second, sequence_length: 128, weights: {code: 40%, web: 60%}}
+"""
+RUN = {"sequence_length": "64", "batch": "8 sequences", "budget": "60 steps", "max_epochs": "100"}
+HEAD = "tokenizer: bytes\nvocabulary_size: 257\nend_of_document: 256\ndomains:\n"
+
+
+@pytest.fixture(scope="module")
+def native(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """Text in three domains, some epochs of it in a run."""
+    return make_store(tmp_path_factory.mktemp("text") / "native", DOMAINS)
+
+
+def lists_of(store: Store, name: str) -> list[np.ndarray]:
+    """Documents of a domain as arrays."""
+    lengths = store.documents_from(name, 0, 1 << 40)["tokens"].to_numpy()
+    return np.split(store.read(name, 0, store.domains[name].tokens), np.cumsum(lengths)[:-1])
+
+
+def as_parquet(store: Store, folder: Path) -> Path:
+    """A file of small row groups a domain, with the documents' ids."""
+    folder.mkdir()
+    lines = []
+    for name in store.domains:
+        ids = store.documents_from(name, 0, 1 << 40)["id"]
+        lists = pa.array([part.tolist() for part in lists_of(store, name)], pa.list_(pa.int32()))
+        pq.write_table(pa.table({"doc": ids, "tokens": lists}), folder / f"{name}.parquet", row_group_size=7)
+        lines.append(f"  {name}: {{format: parquet, files: [{name}.parquet], column: tokens, id: doc}}")
+    (folder / "sources.yaml").write_text(HEAD + "\n".join(lines), encoding="utf-8")
+    return folder / "sources.yaml"
+
+
+def as_datasets(store: Store, folder: Path) -> Path:
+    """Saved to disk by Hugging Face datasets, in several files a domain."""
+    from datasets import Dataset
+
+    lines = []
+    for name in store.domains:
+        rows = {"input_ids": [part.tolist() for part in lists_of(store, name)]}
+        Dataset.from_dict(rows).save_to_disk(str(folder / name), num_shards=3)
+        lines.append(f"  {name}: {{format: arrow, files: [{name}]}}")
+    (folder / "sources.yaml").write_text(HEAD + "\n".join(lines), encoding="utf-8")
+    return folder / "sources.yaml"
+
+
+def as_store(store: Store, folder: Path) -> Path:
+    """Links to the domains of the store itself."""
+    folder.mkdir()
+    lines = [f"  {name}: {{format: store, path: {store.path}}}" for name in store.domains]
+    (folder / "sources.yaml").write_text(HEAD + "\n".join(lines), encoding="utf-8")
+    return folder / "sources.yaml"
+
+
+def as_megatron(store: Store, folder: Path) -> Path:
+    """Exported."""
+    export_store(store, ExportFormat.MEGATRON, folder)
+    return folder / "sources.yaml"
+
+
+def as_npy(store: Store, folder: Path) -> Path:
+    """Exported."""
+    export_store(store, ExportFormat.NPY, folder)
+    return folder / "sources.yaml"
+
+
+@pytest.mark.parametrize("write", [as_megatron, as_npy, as_parquet, as_datasets, as_store])
+def test_the_same_mixture_over_the_same_text_reads_the_same_tokens_in_the_same_order(native, tmp_path, write):
+    build_catalog(write(native, tmp_path / "files"), tmp_path / "catalog", full=True)
+    linked = open_store(tmp_path / "catalog", verify="full")
+    ours, theirs = lock_over(native, tmp_path / "a", PHASES, **RUN), lock_over(linked, tmp_path / "b", PHASES, **RUN)
+    assert ours.data == theirs.data
+    kwargs = {"next_token": True, "documents": True}
+    expected, found = list(open_stream(ours, native, **kwargs)), list(open_stream(theirs, linked, **kwargs))
+    assert bytes_of(found) == bytes_of(expected)
+    assert found[0].input_ids.dtype == expected[0].input_ids.dtype
+    for one, other in zip(expected, found, strict=True):
+        for field in ("offsets", "document", "end"):
+            assert np.array_equal(getattr(one.spans, field), getattr(other.spans, field))
+    assert verify_store(tmp_path / "catalog", lock=theirs) == []
+
+
+def test_a_run_goes_on_in_a_catalog_that_leads_to_the_store_it_began_in(native, tmp_path):
+    build_catalog(as_store(native, tmp_path / "files"), tmp_path / "catalog")
+    linked = open_store(tmp_path / "catalog")
+    assert {d.name: d.content for d in linked.domains.values()} == {d.name: d.content for d in native.domains.values()}
+    lock = lock_over(native, tmp_path / "a", PHASES, **RUN)
+    began = open_stream(lock, native)
+    first = [next(began) for _ in range(17)]
+    state = began.state_dict()
+    assert state["content"].startswith("tokens:")
+    goes_on = open_stream(lock, linked)
+    goes_on.load_state_dict(state)
+    assert bytes_of([*first, *goes_on]) == bytes_of(open_stream(lock, native))
+
+
+def test_a_state_says_that_content_is_of_files_and_does_not_go_on_over_other_files(native, tmp_path):
+    for name, write in {"megatron": as_megatron, "npy": as_npy}.items():
+        build_catalog(write(native, tmp_path / f"{name}-files"), tmp_path / name)
+    stores = {name: open_store(tmp_path / name) for name in ("megatron", "npy")}
+    locks = {name: lock_over(store, tmp_path / f"{name}-lock", PHASES, **RUN) for name, store in stores.items()}
+    stream = open_stream(locks["megatron"], stores["megatron"])
+    next(stream)
+    state = stream.state_dict()
+    assert state["content"].startswith("files:")
+    other = open_stream(locks["npy"], stores["npy"])
+    with pytest.raises(Exception, match="content") as refused:
+        other.load_state_dict(state)
+    assert refused.value.code == "content-differs"
+
+
+def test_domains_of_every_format_mix_in_one_catalog(native, tmp_path):
+    export_store(native, ExportFormat.MEGATRON, tmp_path / "megatron")
+    as_parquet(native, tmp_path / "parquet")
+    as_datasets(native, tmp_path / "datasets")
+    lines = [
+        "  code: {format: megatron, files: ['megatron/*-code.bin']}",
+        "  notes: {format: parquet, files: [parquet/notes.parquet], column: tokens}",
+        "  web: {format: arrow, files: [datasets/web]}",
+    ]
+    (tmp_path / "sources.yaml").write_text(HEAD + "\n".join(lines), encoding="utf-8")
+    build_catalog(tmp_path / "sources.yaml", tmp_path / "catalog")
+    linked = open_store(tmp_path / "catalog")
+    lock = lock_over(native, tmp_path / "a", PHASES, **RUN)
+    other = lock_over(linked, tmp_path / "b", PHASES, **RUN)
+    assert bytes_of(open_stream(other, linked, 1, 2)) == bytes_of(open_stream(lock, native, 1, 2))
