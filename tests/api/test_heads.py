@@ -55,6 +55,7 @@ def headers_of(answer: httpx2.Response) -> dict[str, str]:
 def test_every_address_that_is_read_has_it_with_the_headers_of_get(app: FastAPI):
     with client_of(app) as client:
         parts = {"ref": "small", "run_id": run_of(app, client), "step": "5", "domain": "web"}
+        parts |= {"other": "small", "format": "nanotron"}
         read = [path for path in PATHS if "get" in PATHS[path] and path not in STREAMS]
         assert len(read) > 20
         for path in (*read, "/docs", "/openapi.json", "/v1/mixtures/{ref}/composition.csv", "/nothing"):

@@ -15,7 +15,15 @@ from api.openapi import COMMITTED
 from api.repository import Scope
 
 PATHS = json.loads(COMMITTED.read_text(encoding="utf-8"))["paths"]
-PARTS = {"ref": "demo", "run_id": "r", "step": "0", "name": "demo", "domain": "books"}
+PARTS = {
+    "ref": "demo",
+    "run_id": "r",
+    "step": "0",
+    "name": "demo",
+    "domain": "books",
+    "other": "demo",
+    "format": "nanotron",
+}
 
 
 def refused(answer: httpx2.Response, name: str) -> dict[str, object]:
