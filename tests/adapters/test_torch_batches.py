@@ -51,7 +51,8 @@ def test_any_number_of_workers_gives_the_batches_of_none_in_order(opener: partia
         assert np.array_equal(batch["domain"], plain.domain)
     for workers in (0, 1, 2, 7, 20):
         assert same(expected, list(MixtureLoader(MixtureBatches(opener), num_workers=workers)))
-    assert same(expected, list(MixtureBatches(opener, steps_ahead=3)))
+    for steps_ahead in (0, 1, 30):
+        assert same(expected, list(MixtureBatches(opener, steps_ahead=steps_ahead)))
 
 
 def test_map_style_is_the_same_at_any_step(opener: partial) -> None:
