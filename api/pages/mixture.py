@@ -16,6 +16,7 @@ from api.pages.catalog_facts import pinned
 from api.pages.catalog_made import MoveView
 from api.pages.mixture_chart import Areas, Label, areas
 from api.pages.mixture_columns import asked_column, group_columns
+from api.pages.mixture_exports import ExportRow, export_rows
 from api.pages.mixture_lineage import LineageView, lineage_view
 from api.pages.mixture_rows import DomainRow, GroupRow, domain_rows, group_rows, titles_of
 from api.queries import wrong_query
@@ -72,6 +73,7 @@ class MixtureView(BaseModel):
     asked:    how the page was asked for, by name or by digest, which its links keep; ref: by digest
     others:   mixtures to compare with
     lineage:  what the lock was amended from, None where from nothing
+    exports:  formats of trainers that it can be had in
     moves:    what the name points to and pointed to, the newest first; empty where there is no history
     """
 
@@ -91,6 +93,7 @@ class MixtureView(BaseModel):
     findings: tuple[FindingRow, ...]
     lineage: LineageView | None
     moves: tuple[MoveView, ...]
+    exports: tuple[ExportRow, ...]
     others: tuple[str, ...]
     by: str
     columns: tuple[str, ...]
@@ -179,6 +182,7 @@ def mixture_view(
         findings=tuple(_finding(one) for one in plan["findings"]),
         lineage=lineage_view(mixture, lineage),
         moves=tuple(moves),
+        exports=export_rows(mixture),
         others=tuple(others),
         by=chosen,
         columns=group_columns(mixture.catalog, mixture.domain_column),

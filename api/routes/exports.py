@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from io import BytesIO
 from typing import Annotated, Any
 from urllib.parse import quote
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel, Field
@@ -26,7 +28,8 @@ router = APIRouter(prefix="/v1/mixtures", tags=["mixtures"], dependencies=[Reads
 
 MOST_ROWS = 20_000
 """Domains times phases that are written at once: YAML of so many takes some ten seconds."""
-TEXT = "text/plain"
+TEXT, ZIP = "text/plain", "application/zip"
+AS_ZIP: dict[str, Any] = {"schema": {"type": "string", "format": "binary"}}
 AS_TEXT: dict[str, Any] = {"schema": {"type": "string"}, "example": "# demo, lock 92ff…\ndata_stages:\n- name: …\n"}
 
 
@@ -158,6 +161,46 @@ def exported_text(
     name = _name(made, file)
     headers = fresh.headers(request) | {"Content-Disposition": f'inline; filename="{name}"'}
     return Response(made.files[name].encode(), headers=headers, media_type=TEXT)
+
+
+@router.get(
+    "/{ref}/exports/{format}/archive",
+    dependencies=[only(ZIP)],
+    response_class=Response,
+    responses={200: {"content": {ZIP: AS_ZIP}}, **NOT_MODIFIED, **problems.documented(404)},
+)
+def exported_archive(
+    asked: AskedMixture,
+    services: AppServices,
+    request: Request,
+    form: FormatPath,
+    phase: PhaseQuery = None,
+    path_template: TemplateQuery = DOMAIN,
+    unit: UnitQuery = None,
+) -> Response:
+    """All files of an export in one, with what they can not say beside them."""
+    form_of = _format(form)
+    fresh = Freshness(tag_of(asked.mixture.digest, address_of(request)), asked.lifetime)
+    known = not_modified(request, fresh)
+    if known is not None:
+        return known
+    made = _export(services, asked, form_of, phase=phase, path_template=path_template, unit=unit)
+    stem = next(iter(made.files)).partition(".")[0]
+    headers = {"Content-Disposition": f'attachment; filename="{stem}.{made.format}.zip"'}
+    return Response(_zipped(made, stem), headers=fresh.headers(request) | headers, media_type=ZIP)
+
+
+def _zipped(made: Exported, stem: str) -> bytes:
+    """The same bytes for the same export: every file is of the first day that a zip can say."""
+    notes = "".join(f"{remark}\n" for remark in made.remarks)
+    files = {**made.files, f"{stem}.{made.format}.remarks.txt": notes}
+    held = BytesIO()
+    with ZipFile(held, "w", ZIP_DEFLATED) as archive:
+        for name, text in files.items():
+            entry = ZipInfo(name)
+            entry.compress_type, entry.external_attr = ZIP_DEFLATED, 0o644 << 16
+            archive.writestr(entry, text.encode())
+    return held.getvalue()
 
 
 def _heads(asked: Asked) -> Iterator[FormatHead]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+from zipfile import ZipFile
 
 import httpx2
 import pytest
@@ -69,7 +71,21 @@ def test_files_that_end_as_forms_of_answers_do_are_reached_too(client: httpx2.Cl
     assert client.get(f"{HERE}/csv/text", params={"file": "demo.csv"}).raise_for_status().text.startswith("phase,")
 
 
-@pytest.mark.parametrize("path", ["", "/levanter", "/nanotron/text"])
+def test_an_archive_has_all_files_and_what_they_can_not_say(client: httpx2.Client):
+    address = f"{HERE}/hf/archive"
+    answer = client.get(address).raise_for_status()
+    assert answer.headers["content-type"] == "application/zip"
+    assert answer.headers["content-disposition"] == 'attachment; filename="demo.hf.zip"'
+    assert client.get(address).content == answer.content
+    made = exported("hf")
+    with ZipFile(io.BytesIO(answer.content)) as archive:
+        held = {name: archive.read(name).decode() for name in archive.namelist()}
+    notes = held.pop("demo.hf.remarks.txt")
+    assert held == made.files
+    assert all(str(remark) in notes for remark in made.remarks)
+
+
+@pytest.mark.parametrize("path", ["", "/levanter", "/nanotron/text", "/olmo/archive"])
 def test_answers_hold_and_are_not_sent_twice(path, client: httpx2.Client):
     digest = read_lock(MIXTURES / "demo" / "mixture.lock.json").digest
     pinned = client.get(f"/v1/mixtures/demo@sha256:{digest}/exports{path}").raise_for_status()
