@@ -18,8 +18,14 @@ def amends_faults(schedule: Schedule, amends: Amends | None, lineage: tuple[Amen
         yield "amends", f"at step {amends.step}, the run ends at {schedule.steps}"
     elif amends.history != schedule.history(amends.step):
         yield "amends", f"its history is not that of the schedule at step {amends.step}"
-    if amends.domains > len(schedule.names):
-        yield "amends", f"it had {amends.domains} domains, and this lock {len(schedule.names)}: none is taken out"
+    line = (*lineage, amends)
+    keys = [*(f"lineage[{i}]" for i in range(len(lineage))), "amends"]
+    following = [*(one.domains for one in line[1:]), len(schedule.names)]
+    for key, one, domains in zip(keys, line, following, strict=True):
+        if one.step > one.steps:
+            yield key, f"at step {one.step}, the run that it amends ends at {one.steps}"
+        if one.domains > domains:
+            yield key, f"it had {one.domains} domains, and the lock that came of it {domains}: none is taken out"
 
 
 def lineage_of(lock: Lock) -> tuple[Amends, ...]:

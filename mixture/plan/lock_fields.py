@@ -45,7 +45,7 @@ class _Amends(_Model):
     history: _Hex
     steps: _Positive
     domains: _Positive
-    reason: Annotated[str, Field(min_length=1)] | None = None
+    reason: _Name | None = None
 
 
 class _Mask(_Model):

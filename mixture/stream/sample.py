@@ -55,8 +55,8 @@ def choose_sample(lock: Lock, tokens: int, *, phase: str | None = None) -> Sampl
     schedule = lock.schedule()
     phases = _phases(lock, phase)
     before, drawn = _drawn(schedule, phases)
-    lengths = np.array([schedule.length_of(one.first_step) for one in phases])
-    there, whole = int((drawn.sum(axis=1) * lengths).sum()), int(drawn.sum())
+    ends = ((schedule.tokens(one.first_step + one.steps), schedule.tokens(one.first_step)) for one in phases)
+    there, whole = sum(int((after - first).sum()) for after, first in ends), int(drawn.sum())
     what = "the run" if phase is None else f"phase {phase!r}"
     if tokens > there:
         raise StreamError(
@@ -71,7 +71,7 @@ def choose_sample(lock: Lock, tokens: int, *, phase: str | None = None) -> Sampl
         raise StreamError(
             f"{format_count(tokens)} tokens are not a sequence",
             code="sample-too-small",
-            hint=f"the sequences of {what} have {' or '.join(format_count(n) for n in sorted({*lengths.tolist()}))}",
+            hint=f"the sequences of {what} have {' or '.join(map(format_count, _lengths(schedule, phases)))}",
             tokens=tokens,
         )
     chosen = np.array(round_table([[n * count for n in row] for row in drawn.tolist()], whole), dtype=np.int64)
@@ -101,6 +101,10 @@ def _phases(lock: Lock, name: str | None) -> tuple[LockPhase, ...]:
             phase=name,
         )
     return phases
+
+
+def _lengths(schedule: Schedule, phases: tuple[LockPhase, ...]) -> list[int]:
+    return sorted({schedule.length_of(one.first_step) for one in phases})
 
 
 def _drawn(schedule: Schedule, phases: tuple[LockPhase, ...]) -> tuple[I64, I64]:

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 
 import pytest
 
-from mixture.errors import LockError
-from mixture.plan import Amendment, Mask, amend, explain, explanation_json, make_lock, make_plan, parting_step
+from mixture.errors import LockError, Place
+from mixture.json_text import digest
+from mixture.plan import (
+    Amendment,
+    Mask,
+    amend,
+    explain,
+    explanation_json,
+    make_lock,
+    make_plan,
+    parse_lock,
+    parting_step,
+)
 from mixture.plan.explain_words import amendment_words, lineage_words, phase_words, resumable_words, run_words
+from mixture.plan.lock import document
 from mixture.schedule import agreed_steps
 
 PHASES = (
@@ -116,6 +129,24 @@ def test_checkpoints_of_every_ancestor_go_on_up_to_the_earliest_amendment_behind
         assert ancestor.schedule().history(step) == locks[-1].schedule().history(step)
     assert resumable_words(found.resumable[0]) == f"of lock {lock.digest[:12]}: up to step 20"
     assert resumable_words(found.resumable[3]).endswith(": at any step")
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        (lambda value: value["lineage"][0].update(step=101), "lineage[0]"),
+        (lambda value: value["lineage"][0].update(domains=3), "lineage[0]"),
+        (lambda value: value["amends"].update(steps=19), "amends"),
+        (lambda value: value["amends"].update(domains=3), "amends"),
+        (lambda value: value["amends"].update(history="0" * 64), "amends"),
+    ],
+)
+def test_a_lineage_that_can_not_be_is_refused(lock, change, key):
+    value = document(amend(amend(lock, 50, {"web": 1}), 20, {"code": 1}))
+    change(value)
+    with pytest.raises(LockError) as refused:
+        parse_lock(json.dumps(value | {"digest": digest(value)}).encode(), place=Place(file="run.lock.json"))
+    assert (refused.value.code, refused.value.place.path) == ("lock-not-canonical", key)
 
 
 def test_an_amendment_that_a_later_one_came_before_is_void(write_spec, lock):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from stream_helpers import DOMAINS, make_store, rows_of
 
 from mixture.errors import StoreError, StreamError
-from mixture.plan import Lock, Mask, amend, read_lock
+from mixture.plan import Lock, LockPhase, Mask, amend, read_lock
 from mixture.stream import choose_sample, open_stream, write_sample
 
 LENGTHS = """
@@ -61,6 +62,13 @@ def test_phases_of_other_lengths_have_their_shares_too(make):
     assert off_by(sample) < 1
     assert set(sample.rows.tokens.tolist()) == {64, 128}
     assert abs(sample.tokens - 20_000) <= 64 + 128
+
+
+def test_a_phase_of_two_lengths_has_the_tokens_that_it_reads(make):
+    lock = make(LENGTHS, steps=60)
+    one = replace(lock, phases=(LockPhase("all", 0, 60),))
+    tokens = int(lock.schedule().tokens(60).sum())
+    assert choose_sample(one, tokens).rows.position.tolist() == list(range(lock.schedule().num_sequences))
 
 
 def test_only_a_phase_is_sampled_where_it_is_named(make):
