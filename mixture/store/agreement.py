@@ -21,10 +21,26 @@ def disagreements(store: StoreDescription, lock: Lock) -> list[StoreError]:
     """Where the store is not the lock's: another tokenizer, domains it lacks, other numbers of tokens, other content.
 
     Domains that no segment of the lock draws from are no matter, nor is content for which the lock keeps no digest.
-    Codes: `tokenizer-differs`; with the domain among the facts `domain-unknown`, `tokens-differ`, `content-differs`.
+    Codes: `tokenizer-differs`, `packed-length-differs`; with the domain among the facts `domain-unknown`,
+    `tokens-differ`, `content-differs`.
     """
     found: list[StoreError] = []
     place = Place(file=str(store.path))
+    packed = store.packed if isinstance(store, Store) else None
+    other = [segment for segment in lock.data.segments if packed not in (None, segment.sequence_length)]
+    if other:
+        length, step = other[0].sequence_length, other[0].first_step
+        found.append(
+            StoreError(
+                f"the store holds rows packed to {packed:,} tokens, and the lock reads sequences of {length:,} from "
+                f"step {step:,} on",
+                code="packed-length-differs",
+                place=place,
+                hint=f"`mixture pack --length {length}` makes rows of that length of the store that these were made of",
+                found=packed,
+                expected=length,
+            )
+        )
     if lock.tokenizer is not None and store.tokenizer != lock.tokenizer:
         found.append(
             StoreError(

@@ -18,8 +18,9 @@ from mixture.errors import Place, StoreError
 from mixture.store.files import DATA_START
 from mixture.store.gaps import begins, with_padding
 from mixture.store.linked import AnyManifest
-from mixture.store.manifest import DOCUMENT_ENDS, DOCUMENTS, DOCUMENTS_BY_ID, ENDS_DTYPE, PackedManifest
+from mixture.store.manifest import DOCUMENT_ENDS, DOCUMENTS, DOCUMENTS_BY_ID, ENDS_DTYPE
 from mixture.store.mapping import OpenFile, Standing, readable
+from mixture.store.packed import PackedManifest
 from mixture.store.parquet import ParquetTable
 
 I64 = NDArray[np.int64]
@@ -141,7 +142,7 @@ class Documents:
         domain = np.searchsorted(self._first_documents, rows, side="right") - 1
         before = self._first_tokens[domain]
         start, end = self._bounds(rows)
-        return domain, np.maximum(start, before) - before, end - before
+        return domain, np.where(rows == self._first_documents[domain], before, start) - before, end - before
 
     def last_tokens(self, domain: int, first_token: int, num_tokens: int) -> NDArray[np.int64]:
         """The places of the last tokens of documents that lie in a range, counted within the domain."""
@@ -149,6 +150,12 @@ class Documents:
         low, high = np.searchsorted(self.ends, before + np.array([first_token, first_token + num_tokens]), side="right")
         last: NDArray[np.int64] = self.ends[low:high] - before - 1
         return last
+
+    def fill_rows(self, domain: int, last_token: I64) -> NDArray[np.bool_]:
+        """Whether the documents that end with these tokens [n] of a domain fill a packed row: bool [n]."""
+        begin, end = self._bounds(np.searchsorted(self.ends, self._first_tokens[domain] + last_token, side="right"))
+        fill: NDArray[np.bool_] = end - begin == self._row_tokens
+        return fill
 
     def table(self, domain: int, first_token: int, num_tokens: int) -> pa.Table:
         """The documents that overlap a range, as rows of documents.parquet without the domain."""

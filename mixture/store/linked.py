@@ -19,7 +19,6 @@ from mixture.store.manifest import (
     DOCUMENTS_BY_ID,
     DOMAINS,
     FORMAT,
-    PACKED_FORMAT,
     Count,
     Description,
     Digest,
@@ -27,12 +26,12 @@ from mixture.store.manifest import (
     FileRecord,
     Manifest,
     Model,
-    PackedManifest,
     read_description,
     wrong_ids,
     wrong_tables,
     wrong_totals,
 )
+from mixture.store.packed import PACKED_FORMAT, PackedManifest
 
 LINKED_FORMAT = "mixture-catalog/1"
 PIECES = "pieces.parquet"

@@ -7,7 +7,6 @@ import json
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
-from enum import StrEnum
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
@@ -21,7 +20,6 @@ from mixture.json_text import by_line, digest
 from mixture.whole_file import whole_file
 
 FORMAT = "mixture-store/1"
-PACKED_FORMAT = "mixture-packed/1"
 MANIFEST = STORE_FILE
 DOMAINS = STORE_TABLE
 DOCUMENTS = "documents.parquet"
@@ -170,47 +168,6 @@ class Manifest(Description):
             yield from domain.files
 
 
-class LongDocuments(StrEnum):
-    """What becomes of documents that are longer than a row.
-
-    SPLIT: they fill whole rows, and what is left of each is packed like a document; nothing is lost
-    DROP:  they are left out, and counted
-    """
-
-    SPLIT = "split"
-    DROP = "drop"
-
-
-class Packing(Model):
-    """How rows were packed. sequence_length: of a row, in tokens; source: the digest of the store they were made of."""
-
-    sequence_length: Annotated[int, Field(ge=1, lt=2**40)]
-    source: Digest = Field(alias="from")
-    rule: str
-    long: LongDocuments
-
-    model_config = ConfigDict(serialize_by_alias=True, validate_by_name=True, validate_by_alias=True)
-
-
-class PackedManifest(Manifest):
-    """What a store of packed rows says. Its documents are whole, or parts of one that is longer than a row, in order;
-    they lie in rows as `mixture.store.gaps` says, and end-of-document fills up what is left of a row.
-
-    A domain's content digest is `packed_digest`.
-    """
-
-    format: Literal["mixture-packed/1"] = "mixture-packed/1"
-    packed: Packing
-
-    def contradictions(self) -> Iterator[str]:
-        """What can not be true of any store of packed rows."""
-        yield from super().contradictions()
-        length = self.packed.sequence_length
-        for domain in self.domains:
-            if domain.tokens % length or domain.documents < domain.tokens // length:
-                yield f"domain '{domain.name}' is not made of rows of {length:,} tokens that hold documents"
-
-
 def wrong_tables(tables: Sequence[FileRecord], needed: Set[str]) -> Iterator[str]:
     """What can not be true of a store's tables."""
     missing = needed - {table.file for table in tables}
@@ -244,21 +201,11 @@ def content_digest(dtype: str, tokens: int, token_digest: str, documents: int, s
     token_digest is the SHA-256 of all its tokens, little-endian in dtype; span_digest that of the numbers of tokens of
     its documents, in order of place, little-endian in 64 bits.
     """
-    return _digest_of("mixture-content/1", dtype, str(tokens), token_digest, str(documents), span_digest)
+    return joined_digest("mixture-content/1", dtype, str(tokens), token_digest, str(documents), span_digest)
 
 
-def packed_digest(
-    sequence_length: int, dtype: str, tokens: int, token_digest: str, documents: int, end_digest: str
-) -> str:
-    """The content digest of a domain of packed rows: `content_digest` with the length of its rows.
-
-    end_digest is the SHA-256 of where its documents end, in order of place, little-endian in 64 bits.
-    """
-    rows = str(sequence_length)
-    return _digest_of("mixture-packed-content/1", rows, dtype, str(tokens), token_digest, str(documents), end_digest)
-
-
-def _digest_of(*parts: str) -> str:
+def joined_digest(*parts: str) -> str:
+    """The SHA-256 of texts, joined by U+001F."""
     return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
 
 

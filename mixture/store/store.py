@@ -23,6 +23,7 @@ from mixture.store.foreign.reader import LinkedTokens
 from mixture.store.linked import AnyManifest, LinkedDomain, read_any
 from mixture.store.manifest import DOMAINS, DomainTotals, Manifest
 from mixture.store.mapping import Standing, readable
+from mixture.store.packed import PackedManifest
 from mixture.store.parquet import ParquetTable
 from mixture.store.rows import OwnTokens, TokenReader, Tokens, TokenSource
 from mixture.store.tables import file_digest
@@ -57,6 +58,7 @@ class Store:
     domains:          by name, in order of name
     digest:           the SHA-256 of what it holds, the same wherever the same documents were ingested
     verified:         how much was compared when it was opened
+    packed:           the tokens of its rows, where it holds packed rows; only sequences of that length are read from it
     """
 
     def __init__(self, path: Path, manifest: AnyManifest, verified: Verify, standing: Standing) -> None:
@@ -68,6 +70,7 @@ class Store:
         self.end_of_document = manifest.end_of_document.token
         self.dtype = np.dtype(manifest.dtype)
         self.verified = verified
+        self.packed = manifest.packed.sequence_length if isinstance(manifest, PackedManifest) else None
         self.domains: Mapping[str, StoreDomain] = MappingProxyType(
             {d.name: StoreDomain(d.name, d.tokens, d.documents, d.content, _kind(d)) for d in manifest.domains}
         )

@@ -19,8 +19,16 @@ from mixture.store.files import DATA_START
 from mixture.store.foreign.reader import LinkedTokens
 from mixture.store.foreign.seen import linked_damage
 from mixture.store.linked import AnyManifest, LinkedDomain, LinkedManifest, SeenFile, base_of, linked_path
-from mixture.store.manifest import DOCUMENTS, DOMAINS, DomainRecord, FileRecord, Manifest, content_digest
+from mixture.store.manifest import (
+    DOCUMENTS,
+    DOMAINS,
+    DomainRecord,
+    FileRecord,
+    Manifest,
+    content_digest,
+)
 from mixture.store.mapping import Standing, arrow_file, readable
+from mixture.store.packed import PackedManifest, packed_digest
 from mixture.store.tables import file_digest
 
 _CHUNK = 1 << 21  # tokens, or documents, that are looked at together
@@ -94,7 +102,7 @@ def _linked_damage(
         yield StoreError(message, code="digest-missing", place=Place(file=str(folder)), hint=hint)
     if documents is None:
         return
-    reader = LinkedTokens(folder, manifest, standing, documents).reader(range(len(manifest.domains)))
+    reader = LinkedTokens(folder, manifest, standing, documents).doubted().reader(range(len(manifest.domains)))
     for number, domain in enumerate(manifest.domains):
         if domain.name not in changed:
             try:
@@ -171,6 +179,7 @@ class _DomainCheck:
         self._documents = documents
         self._meter = meter
         self._dtype = np.dtype(manifest.dtype)
+        self._row_tokens = manifest.packed.sequence_length if isinstance(manifest, PackedManifest) else None
 
     def errors(self) -> list[StoreError]:
         domain = self._domain
@@ -200,21 +209,30 @@ class _DomainCheck:
                 check_digest(str(path), record, digest.hexdigest(), domain)
             except StoreError as error:
                 found.append(error)
-        content = content_digest(str(self._dtype), domain.tokens, tokens.hexdigest(), domain.documents, spans)
+        said = (str(self._dtype), domain.tokens, tokens.hexdigest(), domain.documents, spans)
+        content = content_digest(*said) if self._row_tokens is None else packed_digest(self._row_tokens, *said)
         if self._documents and content != domain.content and not found:
             message = f"domain '{domain.name}' has the content {content}, and store.json says {domain.content}"
             found.append(_error(self._folder, message, "content-differs", domain.name))
         return found
 
     def _spans(self, documents: Documents) -> tuple[str, bool]:
-        """The digest of the documents' lengths, and whether they are above 0 and end where the domain does."""
+        """The digest of the documents' lengths, and whether they are above 0 and end where the domain does.
+
+        Of packed rows: of where they end, and whether they lie in rows as `mixture.store.gaps` says.
+        """
         digest = hashlib.sha256()
+        row_tokens = self._row_tokens
         tiled, last = True, 0
         for rows in documents.rows_of(self._number, _CHUNK):
             _, start, end = documents.places(rows)
-            digest.update((end - start).astype("<i8").tobytes())
+            digest.update((end - start if row_tokens is None else end).astype("<i8").tobytes())
             tiled = tiled and bool((end > start).all())
+            if row_tokens is not None:  # no row is empty
+                tiled = tiled and bool((start - np.concatenate([[last], end[:-1]]) < row_tokens).all())
             last = int(end[-1])
+        if row_tokens is not None:
+            last += -last % row_tokens
         return digest.hexdigest(), tiled and last == self._domain.tokens
 
     def _ids(self, documents: Documents, path: Path, first: int, tokens: np.ndarray) -> list[StoreError]:
@@ -232,6 +250,8 @@ class _DomainCheck:
             return [_error(path, message, "id-outside-vocabulary", name)]
         last = documents.last_tokens(self._number, first, len(tokens)) - first
         wrong = np.flatnonzero(tokens[last] != end_of_document)
+        if self._row_tokens is not None and len(wrong):  # a part that fills a row is of a document that goes on
+            wrong = wrong[~documents.fill_rows(self._number, first + last[wrong])]
         if len(wrong):
             at = first + int(last[wrong[0]])
             document = documents.table(self._number, at, 1)["id"][0].as_py()
