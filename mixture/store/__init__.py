@@ -8,9 +8,12 @@ from mixture.store.export import ExportedDomain, ExportFormat, export_store
 from mixture.store.foreign.build import add_domain, build_catalog
 from mixture.store.foreign.catalogs import CatalogReport, DomainChange
 from mixture.store.foreign.refresh import refresh_catalog
+from mixture.store.gaps import PADDING
 from mixture.store.holes import write_holes
 from mixture.store.intake.report import DomainReport, IngestProgress, IngestReport, Reason, Skipped, Stage
 from mixture.store.intake.run import ingest
+from mixture.store.pack import PackedDomain, PackReport, pack_store
+from mixture.store.packed import LongDocuments
 from mixture.store.rows import TokenReader
 from mixture.store.store import Store, Verify, open_store
 
@@ -23,6 +26,10 @@ __all__ = [
     "ExportedDomain",
     "IngestProgress",
     "IngestReport",
+    "LongDocuments",
+    "PADDING",
+    "PackReport",
+    "PackedDomain",
     "Reason",
     "Skipped",
     "Spans",
@@ -39,6 +46,7 @@ __all__ = [
     "export_store",
     "ingest",
     "open_store",
+    "pack_store",
     "refresh_catalog",
     "require_agreement",
     "verify_store",

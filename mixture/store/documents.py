@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from mixture.errors import Place, StoreError
 from mixture.store.files import DATA_START
-from mixture.store.gaps import begins, with_padding
+from mixture.store.gaps import PADDING, begins, with_padding
 from mixture.store.linked import AnyManifest
 from mixture.store.manifest import DOCUMENT_ENDS, DOCUMENTS, DOCUMENTS_BY_ID, ENDS_DTYPE
 from mixture.store.mapping import OpenFile, Standing, readable
@@ -46,6 +46,11 @@ class Spans:
     document: NDArray[np.int64]
     end: NDArray[np.int64]
     closed: NDArray[np.bool_]
+
+    @property
+    def padded(self) -> bool:
+        """Whether a row has padding."""
+        return bool((self.document == PADDING).any())
 
     def rows(self, part: slice) -> Spans:
         """The documents of the rows from part.start up to part.stop."""

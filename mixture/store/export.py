@@ -58,6 +58,10 @@ def export_store(
 
     Errors: IngestError `place-taken`; StoreError `export-unfit` where the format can not say it.
     """
+    if store.packed is not None:
+        message = f"the store holds rows packed to {store.packed:,} tokens, with padding that is of no document"
+        hint = "export the store that they were made of"
+        raise StoreError(message, code="export-unfit", place=Place(file=str(store.path)), hint=hint)
     total, done = sum(domain.tokens for domain in store.domains.values()), 0
     exported = []
     with workplace(Path(out)) as work:

@@ -25,7 +25,7 @@ def look_at_ids(folder: Path, manifest: LinkedManifest, numbers: Sequence[int], 
     """
     standing = Standing(folder)
     source = LinkedTokens(folder, manifest, standing, Documents(folder, manifest, standing), base)
-    reader = source.reader(range(len(manifest.domains)))
+    reader = source.doubted().reader(range(len(manifest.domains)))
     for number in numbers:
         domain, first = manifest.domains[number], 0
         if domain.how.format is LinkedFormat.PARQUET:

@@ -1,12 +1,16 @@
-"""Row groups of Parquet files, decoded whole, some of them kept."""
+"""Row groups of Parquet files, decoded whole, and what is kept of them.
+
+A schedule reads the blocks of a window in turn, some sequences of each, and goes on to others. So what is kept for long
+is the stretch of a block's size that was asked for, and of the row group around it only the last few.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Generic, TypeVar
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -15,55 +19,70 @@ from numpy.typing import NDArray
 from mixture.store.mapping import Standing, arrow_file, readable
 from mixture.store.rows import Tokens
 
-KEPT_BYTES = 1 << 28
-"""Of decoded row groups, the last used ones; one larger than that is kept until the next."""
+STRETCH_TOKENS = 1 << 16
+"""The usual block of a schedule."""
+STRETCH_BYTES = 1 << 28
+"""Of stretches that are kept, the last used ones."""
+GROUP_BYTES = 1 << 26
+"""Of whole row groups that are kept; one larger than that is kept until the next."""
 _FOOTERS = 256
+
+K = TypeVar("K", bound=Hashable)
+
+
+class LastUsed(Generic[K]):
+    """Arrays of tokens by key, the last used ones, up to so many bytes. Any number of threads may ask."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most = most_bytes
+        self._bytes = 0
+        self._kept: OrderedDict[K, Tokens] = OrderedDict()
+        self._guard = threading.Lock()
+
+    def get(self, key: K) -> Tokens | None:
+        """What is kept under a key."""
+        with self._guard:
+            found = self._kept.get(key)
+            if found is not None:
+                self._kept.move_to_end(key)
+            return found
+
+    def keep(self, key: K, tokens: Tokens) -> None:
+        """Keep an array, whatever its size, and let go of the oldest ones."""
+        with self._guard:
+            if key in self._kept:
+                return
+            self._kept[key] = tokens
+            self._bytes += tokens.nbytes
+            while self._bytes > self._most and len(self._kept) > 1:
+                self._bytes -= self._kept.popitem(last=False)[1].nbytes
 
 
 class RowGroups:
-    """The tokens of row groups by file and group. Any number of threads may ask."""
+    """Reads row groups by file and number. Any number of threads may ask."""
 
-    def __init__(self, paths: Sequence[str], columns: Sequence[str], dtype: np.dtype[Any], standing: Standing) -> None:
-        self._paths, self._columns, self._dtype, self._standing = paths, columns, dtype, standing
-        self._kept: OrderedDict[tuple[int, int], Tokens] = OrderedDict()
-        self._bytes = 0
+    def __init__(self, paths: Sequence[str], columns: Sequence[str], standing: Standing) -> None:
+        self._paths, self._columns, self._standing = paths, columns, standing
         self._footers: OrderedDict[int, pq.FileMetaData] = OrderedDict()
         self._guard = threading.Lock()
-
-    def get(self, file: int, group: int) -> Tokens | None:
-        """A row group that is kept."""
-        with self._guard:
-            found = self._kept.get((file, group))
-            if found is not None:
-                self._kept.move_to_end((file, group))
-            return found
-
-    def keep(self, file: int, group: int, tokens: NDArray[np.integer]) -> Tokens:
-        """Keep a row group, in the store's type; its ids go into it."""
-        made = tokens.astype(self._dtype)
-        with self._guard:
-            if (file, group) not in self._kept:
-                self._kept[file, group] = made
-                self._bytes += made.nbytes
-                while self._bytes > KEPT_BYTES and len(self._kept) > 1:
-                    self._bytes -= self._kept.popitem(last=False)[1].nbytes
-        return made
+        self.whole: LastUsed[tuple[int, int]] = LastUsed(GROUP_BYTES)
+        """By file and group, in the store's type."""
+        self.stretches: LastUsed[tuple[int, int]] = LastUsed(STRETCH_BYTES)
+        """By domain and number, each of STRETCH_TOKENS tokens but a domain's last."""
 
     def read(self, file: int, group: int) -> NDArray[np.integer]:
         """Decode a row group. Errors: StoreError, those of `readable`, `store-changed`."""
         path = Path(self._paths[file])
         with readable(path), arrow_file(path) as source:
             self._standing.check_file(self._paths[file], path.stat())
-            with pq.ParquetFile(source, metadata=self._footer(file)) as opened:
-                if self._footer(file) is None:
+            with self._guard:
+                footer = self._footers.get(file)
+            with pq.ParquetFile(source, metadata=footer) as opened:
+                if footer is None:
                     self._keep_footer(file, opened.metadata)
                 column = opened.read_row_group(group, columns=[self._columns[file]], use_threads=False).column(0)
         flat: NDArray[np.integer] = column.combine_chunks().flatten().to_numpy()
         return flat
-
-    def _footer(self, file: int) -> pq.FileMetaData | None:
-        with self._guard:
-            return self._footers.get(file)
 
     def _keep_footer(self, file: int, footer: pq.FileMetaData) -> None:
         with self._guard:

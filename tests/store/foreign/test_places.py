@@ -66,7 +66,8 @@ def test_thirteen_tokens_in_rows_of_four_are_three_rows_and_what_remains_is_stat
 
 @pytest.mark.parametrize("form", ["parquet", "arrow"])
 def test_ten_epochs_of_a_file_of_many_row_groups_take_no_more_memory_than_one(tmp_path, form, monkeypatch):
-    monkeypatch.setattr(row_groups, "KEPT_BYTES", 1 << 20)
+    monkeypatch.setattr(row_groups, "STRETCH_BYTES", 1 << 20)
+    monkeypatch.setattr(row_groups, "GROUP_BYTES", 1 << 20)
     values = np.random.default_rng(0).integers(0, 69_999, 5_000_000, np.int32)
     lists = pa.ListArray.from_arrays(pa.array(range(0, len(values) + 1, 1000), pa.int32()), pa.array(values))
     table = pa.table({"input_ids": lists})

@@ -1,0 +1,160 @@
+"""How fast a stream reads token files in place, by format, against plain indexing of one memory map.
+
+    python -m benchmarks.formats [--json]
+
+Writes the same tokens (64 million, of 32 bits, in documents of 1,000) below bench/formats in every format, which stay
+there for the next time. One core; medians of interleaved rounds; ratios within the run. Parquet has row groups of a
+million tokens.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchmarks.stream import seconds
+from mixture.plan import Lock, make_lock, make_plan
+from mixture.spec import load_spec
+from mixture.store import ExportFormat, Store, build_catalog, export_store, ingest, open_store
+from mixture.store.foreign import row_groups
+from mixture.stream import LocalStream, open_stream
+
+FOLDER = Path("bench/formats")
+TOKENS, DOCUMENT, DOMAINS = 64_000_000, 1_000, 4
+LENGTH, BATCH, STEPS, ROUNDS = 4096, 128, 16, 9
+HEAD = "tokenizer: bytes\nvocabulary_size: 257\nend_of_document: 256\ndtype: uint32\ndomains:\n"
+SPEC = """\
+mixture: formats
+catalog: {store}
+tokenizer: bytes
+sequence_length: {length}
+batch: {batch} sequences
+budget: 100000 steps
+max_epochs: 100000
+phases:
+  - {{phase: all, weights: proportional}}
+"""
+
+
+def native() -> Store:
+    """Text of random letters in DOMAINS domains."""
+    if not (FOLDER / "store").exists():
+        FOLDER.mkdir(parents=True, exist_ok=True)
+        rng = np.random.default_rng(0)
+        for number in range(DOMAINS):
+            letters = rng.integers(97, 123, (TOKENS // DOMAINS // DOCUMENT, DOCUMENT - 1), np.uint8)
+            with (FOLDER / f"{number}.jsonl").open("wb") as file:
+                for i, row in enumerate(letters):
+                    file.write(b'{"id": "%d", "text": "%s"}\n' % (i, row.tobytes()))
+        listed = "\n".join(f"  d{number}: {{files: [{number}.jsonl], id: id}}" for number in range(DOMAINS))
+        (FOLDER / "sources.yaml").write_text(f"dtype: uint32\ndomains:\n{listed}\n", encoding="utf-8")
+        ingest(FOLDER / "sources.yaml", FOLDER / "store")
+    return open_store(FOLDER / "store")
+
+
+def lists(store: Store, name: str) -> pa.Table:
+    """Documents of a domain as rows."""
+    tokens = store.domains[name].tokens
+    offsets = pa.array(np.arange(0, tokens + 1, DOCUMENT, dtype=np.int32))
+    values = pa.array(store.read(name, 0, tokens).astype(np.int32))
+    return pa.table({"input_ids": pa.ListArray.from_arrays(offsets, values)})
+
+
+def catalogs(store: Store) -> dict[str, Store]:
+    """The same tokens in every format."""
+    for exported in ExportFormat:
+        if not (FOLDER / exported).exists():
+            export_store(store, exported, FOLDER / exported)
+    for form in ("parquet", "arrow"):
+        if not (FOLDER / form).exists():
+            (FOLDER / form).mkdir()
+            for name in store.domains:
+                path = FOLDER / form / f"{name}.{form}"
+                table = lists(store, name)
+                if form == "parquet":
+                    pq.write_table(table, path, row_group_size=1_000)
+                else:
+                    with pa.ipc.new_stream(str(path), table.schema) as writer:
+                        writer.write_table(table, max_chunksize=1_000)
+            listed = "\n".join(f"  {name}: {{format: {form}, files: [{name}.{form}]}}" for name in store.domains)
+            (FOLDER / form / "sources.yaml").write_text(HEAD + listed, encoding="utf-8")
+    if not (FOLDER / "linked").exists():
+        (FOLDER / "linked").mkdir()
+        listed = "\n".join(f"  {name}: {{format: store, path: ../store}}" for name in store.domains)
+        (FOLDER / "linked" / "sources.yaml").write_text(HEAD + listed, encoding="utf-8")
+    found = {"native": store}
+    for form in ("linked", "megatron", "npy", "npy-full", "arrow", "parquet"):
+        source = FOLDER / form.removesuffix("-full") / "sources.yaml"
+        if not (FOLDER / f"{form}-catalog").exists():
+            build_catalog(source, FOLDER / f"{form}-catalog", full=form.endswith("-full"))
+        found[form] = open_store(FOLDER / f"{form}-catalog")
+    return found
+
+
+def lock_over(store: Store) -> Lock:
+    """One phase over all of a store."""
+    path = FOLDER / f"{store.path.name}.yaml"
+    path.write_text(SPEC.format(store=store.path.name, length=LENGTH, batch=BATCH), encoding="utf-8")
+    return make_lock(make_plan(load_spec(path)))
+
+
+def read(stream: LocalStream) -> None:
+    """Some batches, each let go before the next."""
+    for _ in range(STEPS):
+        assert next(stream).input_ids.shape == (BATCH, LENGTH)
+
+
+def ratios() -> dict[str, float]:
+    """Million tokens a second, and ratios to `m[index]`."""
+    store = native()
+    rows_path = FOLDER / "rows.npy"
+    if not rows_path.exists():
+        parts = [store.read(n, 0, d.tokens // LENGTH * LENGTH).reshape(-1, LENGTH) for n, d in store.domains.items()]
+        np.save(rows_path, np.concatenate(parts))
+    rows = np.load(rows_path, mmap_mode="r")
+    row_groups.GROUP_BYTES, row_groups.STRETCH_BYTES = TOKENS * 4 // 8, TOKENS * 4 // 4  # not all, but the windows
+    streams = {name: open_stream(lock_over(one), one) for name, one in catalogs(store).items()}
+    order = np.random.default_rng(0).integers(len(rows), size=(STEPS, BATCH))
+    rows.max()
+    for stream in streams.values():
+        read(stream)
+    times: dict[str, list[float]] = {name: [] for name in (*streams, "index")}
+    for _ in range(ROUNDS):
+        times["index"].append(seconds(lambda: [rows[index].shape for index in order]))
+        for name, stream in streams.items():
+            times[name].append(seconds(partial(read, stream)))
+    tokens = STEPS * BATCH * LENGTH
+    found = {f"{name}_million_tokens_per_second": tokens / statistics.median(t) / 1e6 for name, t in times.items()}
+    for name in streams:
+        pairs = zip(times[name], times["index"], strict=True)
+        found[f"{name}_ratio_to_indexing"] = statistics.median(b / a for a, b in pairs)
+    return found
+
+
+def main() -> None:
+    """Run it and print it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true", help="one JSON object")
+    arguments = parser.parse_args()
+    store_of_all = native()
+    catalogs(store_of_all)
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    found = ratios()
+    if arguments.json:
+        print(json.dumps(found))
+        return
+    for name, value in found.items():
+        print(f"{name.replace('_', ' '):<44}{value:>12,.3f}")
+
+
+if __name__ == "__main__":
+    main()
