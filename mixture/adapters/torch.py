@@ -2,9 +2,9 @@
 
 Fastest is no worker and a thread that reads ahead, which is the default: reading a batch costs less than sending it
 from another process. Of 64 rows of 4,096 tokens a step, on two busy cores, no workers give 150 million tokens a second,
-one or two workers 50. A trainer that works 20 ms a step waits 0.3 ms for a batch that was read ahead, 3 for one that was
-not, and 2 to 4 for one of workers. input_ids alone as int32, which need no conversion where the store has uint32, come
-1.4 times as fast as input_ids and labels in int64 (`python -m benchmarks.loaders`).
+one or two workers 50. A trainer that works 20 ms a step waits 0.3 ms for a batch that was read ahead, 3 for one that
+was not, and 2 to 4 for one of workers. input_ids alone as int32, which need no conversion where the store has uint32,
+come 1.4 times as fast as input_ids and labels in int64 (`python -m benchmarks.loaders`).
 """
 
 from __future__ import annotations
