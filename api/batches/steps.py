@@ -119,8 +119,14 @@ def open_steps(
 ) -> StepReader:
     """The steps of a rank from a step of the run on; the store is the lock's.
 
-    Raises StreamError `rank-invalid`, `batch-not-divisible`, `step-out-of-range`, and ScheduleError.
+    Raises StreamError `rank-invalid`, `batch-not-divisible`, `step-out-of-range`, `documents-needed`, and ScheduleError.
     """
+    if store.packed is not None and not documents:
+        raise StreamError(
+            f"the store holds rows packed to {store.packed:,} tokens, whose padding is told by their documents",
+            code="documents-needed",
+            hint="ask for documents, too",
+        )
     opened = StepReader(
         lock,
         store,

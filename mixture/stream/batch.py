@@ -27,7 +27,7 @@ class Batch:
     position:    int64 [n], in the whole run
     epoch:       int64 [n], passes over the domain before this one
     first_token: int64 [n], where the row begins in its domain
-    spans:       the documents of each row (of its first L tokens), where they were asked for
+    spans:       the documents of each row (of its first L tokens), where they were asked for, and of packed rows
     next_token:  whether input_ids has the token behind each row
     masked:      bool, of the shape of input_ids: True where a token was taken down, and stands as the store's
                  end_of_document, so that no loss is taken there (with the next token, loss i is of token i + 1);
@@ -54,7 +54,10 @@ class Batch:
         return layout.position_ids(self._documents(), self.length)
 
     def document_ids(self) -> npt.NDArray[np.int32]:
-        """int32 [n, L]: which document of its row each token is of, from 0; attention stays where these are equal."""
+        """int32 [n, L]: which document of its row each token is of, from 0; attention stays where these are equal.
+
+        Padding of a packed row counts as one more.
+        """
         return layout.document_ids(self._documents(), self.length)
 
     def cu_seqlens(self) -> tuple[npt.NDArray[np.int32], int]:
@@ -69,10 +72,21 @@ class Batch:
 
         No loss is of what is taken down; without the next token, none of a row's first token, which nothing precedes.
         The end of a document is learned as any token. What follows it is the first token of another text:
-        across_documents=False takes no loss there, and behind the last document of a domain.
+        across_documents=False takes no loss there, and behind the last document of a domain. Of the padding of packed
+        rows, and of what follows it, none is taken.
         """
-        spans = None if across_documents else self._documents()
-        return layout.loss_mask(len(self), self.length, self.masked, spans, next_token=self.next_token)
+        return layout.loss_mask(
+            len(self),
+            self.length,
+            self.masked,
+            None if across_documents else self._documents(),
+            next_token=self.next_token,
+            filled=self.padding() if self.spans is not None and self.spans.padded else None,
+        )
+
+    def padding(self) -> npt.NDArray[np.bool_]:
+        """bool [n, L]: which tokens fill up a packed row: end-of-document that is of no document."""
+        return layout.padding(self._documents(), self.length)
 
     def _documents(self) -> Spans:
         if self.spans is None:

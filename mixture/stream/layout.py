@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mixture.errors import StreamError
-from mixture.store import Spans
+from mixture.store import PADDING, Spans
 
 I64 = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -46,14 +46,25 @@ def cu_seqlens(spans: Spans, length: int) -> tuple[npt.NDArray[np.int32], int]:
     return bounds.astype(np.int32), int(np.diff(bounds).max(initial=0))
 
 
-def loss_mask(rows: int, length: int, masked: Bools | None, spans: Spans | None, *, next_token: bool) -> Bools:
+def padding(spans: Spans, length: int) -> Bools:
+    """bool [n, length]: which tokens fill up a packed row, and are of no document."""
+    return np.repeat(spans.document == PADDING, np.diff(_bounds(spans, length))).reshape(-1, length)
+
+
+def loss_mask(
+    rows: int, length: int, masked: Bools | None, spans: Spans | None, *, next_token: bool, filled: Bools | None = None
+) -> Bools:
     """bool [rows, length]: where a loss is taken.
 
     masked: [rows, length], or [rows, length + 1] with the next token: tokens of which none is taken
     spans:  where given, none is taken of a document's first token
+    filled: [rows, length], padding: none is taken of it, nor of a token that follows it
     """
     taken = np.ones((rows, length + 1), np.bool_)  # of each token, and the one behind the row
     taken[:, 0] = False  # nothing precedes it
+    if filled is not None:
+        taken[:, :length] &= ~filled
+        taken[:, 1:] &= ~filled
     if spans is not None:
         taken.reshape(-1)[_firsts(spans, length)] = False
         taken[spans.closed, length] = False

@@ -27,7 +27,10 @@ STEPS_KEPT = 16
 
 
 class LocalStream(Stream):
-    """A stream that reads a store, made by `open_stream`."""
+    """A stream that reads a store, made by `open_stream`.
+
+    Batches of packed rows always say where documents are: padding is what is of none.
+    """
 
     store: Store
 
@@ -52,7 +55,7 @@ class LocalStream(Stream):
             world_size=world_size,
             first_step=first_step,
             next_token=next_token,
-            documents=documents,
+            documents=documents or store.packed is not None,
             uneven=uneven,
             dtype=dtype,
             accept_content=accept_content,
@@ -141,7 +144,7 @@ def open_stream(
 
     lock, store: as objects or as paths
     next_token:  rows have one token more, the one that follows; their stride stays the sequence length
-    documents:   batches say where documents begin and end in each row
+    documents:   batches say where documents begin and end in each row; those of packed rows always do
     dtype:       of input_ids; by default the store's. int64 costs a copy of four or two times the store's bytes, int32
                  of a store of uint32 nothing
     uneven:      ranks may have one row more or less where the world size does not divide the batch

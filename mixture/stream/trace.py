@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from mixture.plan import Lock
 from mixture.schedule import Rows, Schedule
-from mixture.store import Store, require_agreement
+from mixture.store import PADDING, Store, require_agreement
 from mixture.stream.ranks import check_rank, rank_slots
 
 AT_ONCE = 1 << 9
@@ -103,17 +103,16 @@ def parts_read(
     used, number = np.unique(domain, return_inverse=True)
     known = [names[d] for d in used.tolist()]
     spans = store.spans(known, number, first_token, length)
-    row = np.repeat(np.arange(len(first_token)), np.diff(spans.offsets))
-    table = store.documents_at(known, number[row], spans.document)
-    documents = stored_documents(table.to_pylist())
-    begin = np.concatenate([[0], spans.end[:-1]])
+    begin = np.roll(spans.end, 1)
     begin[spans.offsets[:-1]] = 0
+    held = spans.document != PADDING
+    row = np.repeat(np.arange(len(first_token)), np.diff(spans.offsets))[held]
+    table = store.documents_at(known, number[row], spans.document[held])
+    documents = stored_documents(table.to_pylist())
     ahead = first_token[row] - table["first_token"].to_numpy()
-    parts = [
-        DocumentPart(document, a, b)
-        for document, a, b in zip(documents, (ahead + begin).tolist(), (ahead + spans.end).tolist(), strict=True)
-    ]
-    bounds = spans.offsets.tolist()
+    places = (ahead + begin[held]).tolist(), (ahead + spans.end[held]).tolist()
+    parts = [DocumentPart(document, a, b) for document, a, b in zip(documents, *places, strict=True)]
+    bounds = np.concatenate([[0], np.cumsum(held)])[spans.offsets].tolist()
     return [tuple(parts[a:b]) for a, b in pairwise(bounds)]
 
 

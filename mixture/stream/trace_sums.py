@@ -137,8 +137,12 @@ def _documents_read(store: Store, name: str, read: _DomainRead, attribute: str |
     columns = ["first_token", "tokens"] + ([] if attribute is None else [attribute])
     for part in store.scan_documents(name, columns):
         first = part["first_token"].to_numpy()
-        bounds = np.append(first, first[-1:] + part["tokens"].to_numpy()[-1:])
-        tokens, in_all, masked = (np.diff(sums) for sums in read.before(bounds))
+        end = first + part["tokens"].to_numpy()
+        if store.packed is None:
+            tokens, in_all, masked = (np.diff(sums) for sums in read.before(np.append(first, end[-1:])))
+        else:  # what lies between documents is padding
+            bounds = np.stack([first, end], axis=1).reshape(-1)
+            tokens, in_all, masked = (np.diff(sums)[::2] for sums in read.before(bounds))
         made = {
             "documents": (tokens > 0).astype(np.int64),
             "tokens": tokens,
