@@ -15,6 +15,7 @@ from mixture.store.intake.run import ingest
 from mixture.store.pack import PackedDomain, PackReport, pack_store
 from mixture.store.packed import LongDocuments
 from mixture.store.rows import TokenReader
+from mixture.store.split import LengthDomain, SplitReport, split_store
 from mixture.store.store import Store, Verify, open_store
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "ExportedDomain",
     "IngestProgress",
     "IngestReport",
+    "LengthDomain",
     "LongDocuments",
     "PADDING",
     "PackReport",
@@ -33,6 +35,7 @@ __all__ = [
     "Reason",
     "Skipped",
     "Spans",
+    "SplitReport",
     "Stage",
     "Store",
     "StoreDescription",
@@ -49,6 +52,7 @@ __all__ = [
     "pack_store",
     "refresh_catalog",
     "require_agreement",
+    "split_store",
     "verify_store",
     "write_holes",
 ]

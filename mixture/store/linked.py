@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterator
 from enum import StrEnum
@@ -197,9 +196,3 @@ def files_digest(how: How, dtype: str, files: tuple[LinkedFile, ...]) -> str:
         [[[os.path.basename(one.file), one.bytes, one.fingerprint] for one in file.seen()] for file in files],  # noqa: PTH119
     ]
     return digest(said)
-
-
-def sha256_of(path: str) -> str:
-    """The SHA-256 of a file."""
-    with open(path, "rb") as file:  # noqa: PTH123 paths of a catalog are texts
-        return hashlib.file_digest(file, "sha256").hexdigest()

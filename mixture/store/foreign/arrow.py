@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from mixture.store.foreign.files import opened
 from mixture.store.foreign.lists import COLUMN, lengths_of, list_type
 from mixture.store.foreign.survey import FoundDocuments, Survey, refused, whole_documents
 from mixture.store.linked import How
-from mixture.store.mapping import readable
 
 _FILE_MAGIC = b"ARROW1"
 _END = b"\xff\xff\xff\xff\0\0\0\0"
@@ -32,7 +32,9 @@ def saved_files(folder: Path) -> list[str] | None:
     splits = folder / "dataset_dict.json"
     if splits.is_file():
         names = json.loads(splits.read_bytes()).get("splits", [])
-        raise refused(splits, f"has the splits {', '.join(names)}", "dataset-unfit", "name the folder of one of them")
+        raise refused(
+            str(splits), f"has the splits {', '.join(names)}", "dataset-unfit", "name the folder of one of them"
+        )
     path = folder / SAVED
     if not path.is_file():
         return None
@@ -40,20 +42,20 @@ def saved_files(folder: Path) -> list[str] | None:
         state = json.loads(path.read_bytes())
         files = [str(one["filename"]) for one in state["_data_files"]]
     except (ValueError, LookupError, TypeError) as error:
-        raise refused(path, f"does not list the files of a dataset: {error}", "dataset-unfit") from error
+        raise refused(str(path), f"does not list the files of a dataset: {error}", "dataset-unfit") from error
     if state.get("_indices_files") or state.get("_indices_data_files"):
         hint = "save it again with flatten_indices()"
-        raise refused(path, "says that rows were chosen or shuffled by an index", "dataset-unfit", hint)
+        raise refused(str(path), "says that rows were chosen or shuffled by an index", "dataset-unfit", hint)
     return files
 
 
-def survey(path: Path, how: How) -> Survey:
+def survey(path: str, how: How) -> Survey:
     """The tokens of a column, a piece a record batch, and a document a row."""
     column = how.column or COLUMN
-    if not path.stat().st_size:
-        raise refused(path, "is empty", "file-damaged")
-    with readable(path), pa.memory_map(str(path)) as source:
-        whole = source.read_buffer()
+    with opened(path) as file:
+        if not file.size:
+            raise refused(path, "is empty", "file-damaged")
+        whole = file.for_arrow().read_buffer()
         places, counts = [], []
         dtype = None
         row = 0
@@ -75,23 +77,23 @@ def survey(path: Path, how: How) -> Survey:
     return Survey(dtype, np.array(places, np.int64), np.array(counts, np.int64), lambda: _found(path, how))
 
 
-def _found(path: Path, how: How) -> Iterator[FoundDocuments]:
-    with readable(path), pa.memory_map(str(path)) as source:
+def _found(path: str, how: How) -> Iterator[FoundDocuments]:
+    with opened(path) as file:
         row = 0
-        for batch in _batches(source.read_buffer(), path):
+        for batch in _batches(file.for_arrow().read_buffer(), path):
             lists = batch.column(how.column or COLUMN)
             ids = None if how.id is None else _ids(batch, how.id, path)
             yield whole_documents(lengths_of(lists, path, row), row, ids)
             row += len(lists)
 
 
-def _ids(batch: pa.RecordBatch, column: str, path: Path) -> pa.Array[Any]:
+def _ids(batch: pa.RecordBatch, column: str, path: str) -> pa.Array[Any]:
     if column not in batch.schema.names:
         raise refused(path, f"has no column '{column}'", "column-missing", f"there are {', '.join(batch.schema.names)}")
     return batch.column(column).cast(pa.string())
 
 
-def _batches(whole: pa.Buffer, path: Path) -> Iterator[pa.RecordBatch]:
+def _batches(whole: pa.Buffer, path: str) -> Iterator[pa.RecordBatch]:
     """The record batches. Errors: StoreError `file-damaged` where a stream has no end: Arrow gives what is left."""
     if whole.slice(0, len(_FILE_MAGIC)).to_pybytes() == _FILE_MAGIC:
         file = pa.ipc.open_file(whole)
@@ -109,7 +111,7 @@ def _schema(whole: pa.Buffer) -> pa.Schema:
     return pa.ipc.open_stream(whole).schema
 
 
-def _place(lists: pa.Array[Any], whole: pa.Buffer, dtype: np.dtype[Any], path: Path) -> tuple[int, int]:
+def _place(lists: pa.Array[Any], whole: pa.Buffer, dtype: np.dtype[Any], path: str) -> tuple[int, int]:
     """The first byte of a batch's tokens in the file, and their number."""
     if pa.types.is_fixed_size_list(lists.type):
         first, tokens = lists.offset * lists.type.list_size, len(lists) * lists.type.list_size

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,11 +13,11 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from mixture.errors import StoreError
+from mixture.store.foreign.files import looks, sha256
 from mixture.store.foreign.fingerprint import fingerprint
 from mixture.store.foreign.formats import files_beside, survey
 from mixture.store.foreign.survey import refused
-from mixture.store.linked import How, LinkedFile, LinkedFormat, SeenFile, linked_path, sha256_of
-from mixture.store.mapping import readable
+from mixture.store.linked import How, LinkedFile, LinkedFormat, SeenFile, linked_path
 
 _SCHEMA = pa.schema([pa.field("id", pa.string(), nullable=False), pa.field("tokens", pa.int64(), nullable=False)])
 
@@ -62,34 +62,34 @@ class CountJob:
     def run(self) -> CountedFile:
         """Count it. Errors: StoreError, which names domain and file."""
         try:
-            return self._count(Path(linked_path(self.base, self.file)))
+            return self._count(linked_path(self.base, self.file))
         except StoreError as error:
             message = f"domain '{self.domain}': {error.message}"
             facts = error.facts | {"domain": self.domain}
             raise StoreError(message, code=error.code, place=error.place, hint=error.hint, **facts) from error
 
-    def _count(self, path: Path) -> CountedFile:
+    def _count(self, path: str) -> CountedFile:
+        own, folder, name = posixpath.dirname(self.file), posixpath.dirname(path), posixpath.basename(path)
         beside = tuple(
-            see(os.fspath(one), f"{self.file.removesuffix(path.name)}{os.path.relpath(one, path.parent)}", self.is_full)
+            see(one, posixpath.normpath(posixpath.join(own, posixpath.relpath(one, folder))), self.is_full)
             for one in files_beside(path, self.how)
         )
-        seen = see(os.fspath(path), self.file, self.is_full)
+        seen = see(path, self.file, self.is_full)
         found = survey(path, self.how, self.vocabulary)
         if self.how.format is not LinkedFormat.STORE:  # a store has the same tokenizer, and its own word for that
             self._check_type(path, found.dtype)
         count = 0
         with pq.ParquetWriter(self.documents, _SCHEMA, compression="zstd") as writer:
             for documents in found.found():
-                writer.write_batch(
-                    pa.record_batch([documents.named(path.name), pa.array(documents.tokens)], schema=_SCHEMA)
-                )
+                columns = [documents.named(name), pa.array(documents.tokens)]
+                writer.write_batch(pa.record_batch(columns, schema=_SCHEMA))
                 count += len(documents.tokens)
-        if _written(os.fspath(path)) != (seen.bytes, seen.modified):
+        if looks(path) != (seen.bytes, seen.modified):
             raise refused(path, "was written to while it was counted", "file-changed", "count it when it is complete")
         file = LinkedFile(**seen.model_dump(), tokens=found.tokens, documents=count, beside=beside)
         return CountedFile(file, found.dtype, found.places, found.piece_tokens, self.documents)
 
-    def _check_type(self, path: Path, dtype: np.dtype[np.integer]) -> None:
+    def _check_type(self, path: str, dtype: np.dtype[np.integer]) -> None:
         if np.iinfo(dtype).max < self.vocabulary - 1:
             message = f"its tokens are of type {dtype}, which does not hold a vocabulary of {self.vocabulary:,}"
             hint = "either is not what the tokens were written with"
@@ -98,21 +98,18 @@ class CountJob:
 
 def see(path: str, file: str, is_full: bool) -> SeenFile:
     """What a file looks like. Errors: StoreError `file-missing`, `store-unreadable`."""
-    with readable(path):
-        size, modified = _written(path)
-        sha256 = sha256_of(path) if is_full else None
-        return SeenFile(file=file, bytes=size, modified=modified, fingerprint=fingerprint(path), sha256=sha256)
+    try:
+        size, modified = looks(path)
+    except OSError as error:
+        raise refused(path, f"can not be read: {error.strerror}", "file-missing") from error
+    whole = sha256(path) if is_full else None
+    return SeenFile(file=file, bytes=size, modified=modified, fingerprint=fingerprint(path), sha256=whole)
 
 
 def is_same(path: str, seen: SeenFile) -> bool:
     """Whether a file is, by all that is known of it, the one that was counted."""
     try:
-        size, modified = _written(path)
+        size, modified = looks(path)
         return size == seen.bytes and (modified == seen.modified or fingerprint(path) == seen.fingerprint)
-    except OSError:
+    except (OSError, StoreError):
         return False
-
-
-def _written(path: str) -> tuple[int, int]:
-    status = os.stat(path)  # noqa: PTH116 paths of a catalog are texts
-    return status.st_size, status.st_mtime_ns

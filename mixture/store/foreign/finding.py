@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import glob
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -71,11 +70,11 @@ class Finder:
         if source.how.format is not LinkedFormat.NPY:
             return files
         paths = {file: linked_path(self._base, file) for file in files}
-        beside = {os.fspath(one) for path in paths.values() for one in _beside(Path(path), source.how)}
+        beside = {one for path in paths.values() for one in _beside(path, source.how)}
         return [file for file in files if paths[file] not in beside and not file.endswith(".metadata")]
 
 
-def _beside(path: Path, how: How) -> list[Path]:
+def _beside(path: str, how: How) -> list[str]:
     try:
         return files_beside(path, how)
     except StoreError:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import os
+
+from mixture.store.foreign.files import opened
 
 BLOCK_BYTES = 1 << 14
 BLOCKS = 16
@@ -14,21 +15,13 @@ def fingerprint(path: str) -> str:
 
     Block i of 0..15 begins at byte i * (size - 16,384) // 15, so the first and the last are among them; a file of up to
     256 KiB enters whole. What was changed between the blocks, size kept, does not show: a digest of all of it does.
+    Errors: StoreError.
     """
-    with open(path, "rb", buffering=0) as file:  # noqa: PTH123 paths of a catalog are texts
-        size = os.fstat(file.fileno()).st_size
-        digest = hashlib.sha256(f"{size}\n".encode())
-        if size <= BLOCKS * BLOCK_BYTES:
-            digest.update(_read(file.fileno(), 0, size))
+    with opened(path) as file:
+        digest = hashlib.sha256(f"{file.size}\n".encode())
+        if file.size <= BLOCKS * BLOCK_BYTES:
+            digest.update(file.read(0, file.size))
         else:
             for block in range(BLOCKS):
-                digest.update(_read(file.fileno(), block * (size - BLOCK_BYTES) // (BLOCKS - 1), BLOCK_BYTES))
+                digest.update(file.read(block * (file.size - BLOCK_BYTES) // (BLOCKS - 1), BLOCK_BYTES))
     return digest.hexdigest()
-
-
-def _read(descriptor: int, start: int, size: int) -> bytes:
-    parts = []
-    while size and (part := os.pread(descriptor, size, start)):
-        parts.append(part)
-        start, size = start + len(part), size - len(part)
-    return b"".join(parts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import posixpath
 
 import pyarrow as pa
 
@@ -12,7 +12,7 @@ from mixture.store.linked import How, LinkedFormat
 from mixture.store.manifest import MANIFEST
 
 
-def files_beside(path: Path, how: How) -> list[Path]:
+def files_beside(path: str, how: How) -> list[str]:
     """The files that belong to a file of tokens. Errors: StoreError, where one is missing."""
     match how.format:
         case LinkedFormat.MEGATRON:
@@ -21,12 +21,12 @@ def files_beside(path: Path, how: How) -> list[Path]:
             found = offsets.file_of(path, how.documents)
             return [] if found is None else [found]
         case LinkedFormat.STORE:
-            return [path.parent.parent / MANIFEST]
+            return [posixpath.join(posixpath.dirname(posixpath.dirname(path)), MANIFEST)]
         case _:
             return []
 
 
-def survey(path: Path, how: How, vocabulary: int) -> Survey:
+def survey(path: str, how: How, vocabulary: int) -> Survey:
     """Count a file of tokens. Errors: StoreError, where it is not whole or not of this format.
 
     vocabulary: every id is to be below it, which is looked at where all of the file is read anyway

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ COLUMN = "input_ids"
 """The column of tokens, where the sources name none."""
 
 
-def list_type(schema: pa.Schema, column: str, path: Path) -> np.dtype[Any]:
+def list_type(schema: pa.Schema, column: str, path: str) -> np.dtype[Any]:
     """The type of the tokens in a column. Errors: StoreError `column-missing`, `column-unfit`, `dtype-unfit`."""
     if column not in schema.names:
         hint = nearest(column, schema.names) or f"there are {', '.join(schema.names)}"
@@ -29,7 +28,7 @@ def list_type(schema: pa.Schema, column: str, path: Path) -> np.dtype[Any]:
     return token_type(np.dtype(kind.value_type.to_pandas_dtype()), path)
 
 
-def lengths_of(lists: pa.Array[Any], path: Path, first_row: int) -> NDArray[np.int64]:
+def lengths_of(lists: pa.Array[Any], path: str, first_row: int) -> NDArray[np.int64]:
     """How many tokens each row has; a row that is null has none. Errors: StoreError `token-null`."""
     flat = lists.flatten()
     if flat.null_count:
@@ -45,7 +44,7 @@ def lengths_of(lists: pa.Array[Any], path: Path, first_row: int) -> NDArray[np.i
     return counts
 
 
-def check_ids(lists: pa.Array[Any], lengths: NDArray[np.int64], vocabulary: int, path: Path, first_row: int) -> None:
+def check_ids(lists: pa.Array[Any], lengths: NDArray[np.int64], vocabulary: int, path: str, first_row: int) -> None:
     """Errors: StoreError `id-outside-vocabulary`, which names the row."""
     ids = lists.flatten().to_numpy()
     wrong = np.flatnonzero((ids < 0) | (ids >= vocabulary))

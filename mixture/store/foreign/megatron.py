@@ -8,14 +8,15 @@ Documented with Megatron Core's `IndexedDataset`.
 
 from __future__ import annotations
 
+import posixpath
 import struct
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mixture.store.foreign.files import SourceFile, array, is_there, looks, opened
 from mixture.store.foreign.survey import CHUNK, FoundDocuments, Survey, one_piece, refused, token_type, whole_documents
 
 MAGIC = b"MMIDIDX\x00\x00"
@@ -27,25 +28,34 @@ CODES = {
 """The code of each type of token."""
 
 
-def index_of(path: Path) -> Path:
+def index_of(path: str) -> str:
     """The NAME.idx of a NAME.bin. Errors: StoreError `index-missing`."""
-    index = path.with_suffix(".idx")
-    if path.suffix != ".bin":
+    if not path.endswith(".bin"):
         raise refused(path, "is no NAME.bin", "index-missing", "Megatron's tokens lie in NAME.bin, beside NAME.idx")
-    if not index.is_file():
-        raise refused(index, f"is missing, and {path.name} is there", "index-missing")
+    index = f"{path.removesuffix('.bin')}.idx"
+    if not is_there(index):
+        raise refused(index, f"is missing, and {path} is there", "index-missing")
     return index
 
 
-def survey(path: Path) -> Survey:
+def survey(path: str) -> Survey:
     """The documents of NAME.idx over the tokens of NAME.bin."""
-    index = _Index(index_of(path))
-    dtype = token_type(index.dtype, index.path)
-    size, expected = path.stat().st_size, index.check_pointers(dtype.itemsize)
+    index = index_of(path)
+    size = looks(path).size
+    with opened(index) as file:
+        read = _Index(file)
+        dtype = token_type(read.dtype, index)
+        expected = read.check_pointers(dtype.itemsize)
+        read.check_bounds()
     if size != expected:
-        message = f"has {size:,} bytes, and {index.path.name} places tokens up to {expected:,}"
+        message = f"has {size:,} bytes, and {posixpath.basename(index)} places tokens up to {expected:,}"
         raise refused(path, message, "index-disagrees", found=size, expected=expected)
-    return one_piece(dtype, 0, size // dtype.itemsize, index.found)
+
+    def found() -> Iterator[FoundDocuments]:
+        with opened(index) as file:
+            yield from _Index(file).found()
+
+    return one_piece(dtype, 0, size // dtype.itemsize, found)
 
 
 def header(dtype: np.dtype[Any], documents: int) -> bytes:
@@ -55,66 +65,74 @@ def header(dtype: np.dtype[Any], documents: int) -> bytes:
 
 
 class _Index:
-    """A NAME.idx, mapped."""
+    """A NAME.idx that is open."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        size = path.stat().st_size
-        if size < HEADER.size:
-            raise refused(path, f"has {size:,} bytes, and its header alone {HEADER.size}", "index-damaged")
-        with path.open("rb") as file:
-            magic, version, code, self._sequences, bounds = HEADER.unpack(file.read(HEADER.size))
+    def __init__(self, file: SourceFile) -> None:
+        self._file = file
+        if file.size < HEADER.size:
+            raise refused(file.path, f"has {file.size:,} bytes, and its header alone {HEADER.size}", "index-damaged")
+        magic, version, code, self._sequences, self._num_bounds = HEADER.unpack(file.read(0, HEADER.size))
         if magic != MAGIC or version != VERSION:
-            raise refused(path, "does not begin as an index of version 1 does", "index-damaged")
+            raise refused(file.path, "does not begin as an index of version 1 does", "index-damaged")
         if code not in CODES:
             known = ", ".join(map(str, CODES))
-            raise refused(path, f"says that tokens are of type {code}", "index-damaged", f"known are {known}")
+            raise refused(file.path, f"says that tokens are of type {code}", "index-damaged", f"known are {known}")
         self.dtype: np.dtype[Any] = np.dtype(CODES[code])
-        plain = HEADER.size + 12 * self._sequences + 8 * bounds
-        if size not in (plain, plain + self._sequences):
-            message = f"has {size:,} bytes, and {self._sequences:,} sequences with {bounds:,} bounds take {plain:,}"
-            raise refused(path, message, "index-damaged", found=size, expected=plain)
-        self._lengths = self._array(np.int32, HEADER.size, self._sequences)
-        self._pointers = self._array(np.int64, HEADER.size + 4 * self._sequences, self._sequences)
-        self._bounds = self._array(np.int64, HEADER.size + 12 * self._sequences, bounds)
+        plain = HEADER.size + 12 * self._sequences + 8 * self._num_bounds
+        if file.size not in (plain, plain + self._sequences):
+            bounds = self._num_bounds
+            message = (
+                f"has {file.size:,} bytes, and {self._sequences:,} sequences with {bounds:,} bounds take {plain:,}"
+            )
+            raise refused(file.path, message, "index-damaged", found=file.size, expected=plain)
 
-    def _array(self, dtype: type[np.integer[Any]], start: int, count: int) -> NDArray[Any]:
-        if not count:
-            return np.empty(0, dtype)
-        return np.memmap(self.path, np.dtype(dtype).newbyteorder("<"), "r", start, (count,))
+    def _lengths(self, first: int, last: int) -> NDArray[np.int64]:
+        read = array(self._file, np.dtype("<i4"), HEADER.size + 4 * first, last - first)
+        return read.astype(np.int64)
+
+    def _pointers(self, first: int, last: int) -> NDArray[np.int64]:
+        return array(self._file, np.dtype("<i8"), HEADER.size + 4 * self._sequences + 8 * first, last - first)
+
+    def _bounds(self, first: int, last: int) -> NDArray[np.int64]:
+        return array(self._file, np.dtype("<i8"), HEADER.size + 12 * self._sequences + 8 * first, last - first)
 
     def check_pointers(self, itemsize: int) -> int:
         """Whether sequences follow one another; where the last one ends, in bytes."""
         end = 0
         for first in range(0, self._sequences, CHUNK):
-            lengths = self._lengths[first : first + CHUNK].astype(np.int64)
-            ends = end + np.cumsum(lengths * itemsize)
-            wrong = np.flatnonzero((self._pointers[first : first + CHUNK] != ends - lengths * itemsize) | (lengths < 0))
+            last = min(first + CHUNK, self._sequences)
+            lengths, pointers = self._lengths(first, last), self._pointers(first, last)
+            starts = end + np.cumsum(lengths * itemsize) - lengths * itemsize
+            wrong = np.flatnonzero((pointers != starts) | (lengths < 0))
             if len(wrong):
                 at = int(wrong[0])
                 message = (
-                    f"sequence {first + at:,} has {lengths[at]:,} tokens from byte {self._pointers[first + at]:,}, and "
-                    f"the one before ends at {ends[at] - lengths[at] * itemsize:,}"
+                    f"sequence {first + at:,} has {lengths[at]:,} tokens from byte {pointers[at]:,}, and the one "
+                    f"before ends at {starts[at]:,}"
                 )
-                raise refused(self.path, message, "index-damaged", "sequences that follow one another are right here")
-            end = int(ends[-1])
-        self._check_bounds()
+                hint = "sequences that follow one another are right here"
+                raise refused(self._file.path, message, "index-damaged", hint)
+            end = int(starts[-1] + lengths[-1] * itemsize)
         return end
 
-    def _check_bounds(self) -> None:
-        bounds = self._bounds
-        if not self._sequences and not len(bounds):
+    def check_bounds(self) -> None:
+        """Whether documents go from the first sequence up to the last."""
+        if not self._sequences and not self._num_bounds:
             return
-        ends = (int(bounds[0]), int(bounds[-1])) if len(bounds) else (0, 0)
-        falls = any((np.diff(bounds[i : i + CHUNK + 1]) < 0).any() for i in range(0, len(bounds), CHUNK))
-        if ends != (0, self._sequences) or falls:
+        before = 0
+        is_right = self._num_bounds > 0
+        for first in range(0, self._num_bounds, CHUNK):
+            bounds = self._bounds(first, min(first + CHUNK, self._num_bounds))
+            is_right = is_right and bounds[0] >= before and (np.diff(bounds) >= 0).all() and (first or bounds[0] == 0)
+            before = int(bounds[-1])
+        if not is_right or before != self._sequences:
             message = f"its documents do not go from sequence 0 up to {self._sequences:,}"
-            raise refused(self.path, message, "index-damaged", found=ends)
+            raise refused(self._file.path, message, "index-damaged", found=before)
 
     def found(self) -> Iterator[FoundDocuments]:
         """Its documents. Each is one sequence or more."""
-        for first in range(0, len(self._bounds) - 1, CHUNK):
-            bounds = self._bounds[first : first + CHUNK + 1].astype(np.int64)
+        for first in range(0, self._num_bounds - 1, CHUNK):
+            bounds = self._bounds(first, min(first + CHUNK + 1, self._num_bounds))
             low, high = int(bounds[0]), int(bounds[-1])
-            sums = np.concatenate([[0], np.cumsum(self._lengths[low:high], dtype=np.int64)])
+            sums = np.concatenate([[0], np.cumsum(self._lengths(low, high))])
             yield whole_documents(np.diff(sums[bounds - low]), first)

@@ -10,6 +10,7 @@ import numpy as np
 from mixture.errors import nearest
 from mixture.store.documents import Documents
 from mixture.store.files import DATA_START
+from mixture.store.foreign.files import looks
 from mixture.store.foreign.survey import CHUNK, FoundDocuments, Survey, one_piece, refused
 from mixture.store.linked import How
 from mixture.store.manifest import DomainRecord, Manifest, read_manifest
@@ -23,19 +24,19 @@ def domain_of(folder: Path, name: str) -> tuple[Manifest, DomainRecord]:
         if domain.name == name:
             return manifest, domain
     hint = nearest(name, [domain.name for domain in manifest.domains])
-    raise refused(folder, f"the store has no domain '{name}'", "domain-unknown", hint, domain=name)
+    raise refused(str(folder), f"the store has no domain '{name}'", "domain-unknown", hint, domain=name)
 
 
-def survey(path: Path, how: How) -> Survey:
+def survey(path: str, how: How) -> Survey:
     """A file of the domain. All documents of the domain come with its first file: they go on from file to file."""
-    folder = path.parent.parent
+    folder = Path(path).parent.parent
     manifest, domain = domain_of(folder, how.domain or "")
     names = [file.file for file in domain.files]
-    number = names.index(f"{path.parent.name}/{path.name}")
-    if path.stat().st_size != domain.files[number].bytes:
-        expected = domain.files[number].bytes
-        message = f"has {path.stat().st_size:,} bytes, and its store says {expected:,}"
-        raise refused(path, message, "file-size", found=path.stat().st_size, expected=expected)
+    number = names.index(Path(path).relative_to(folder).as_posix())
+    size, expected = looks(path).size, domain.files[number].bytes
+    if size != expected:
+        message = f"has {size:,} bytes, and its store says {expected:,}"
+        raise refused(path, message, "file-size", found=size, expected=expected)
 
     def found() -> Iterator[FoundDocuments]:
         documents = Documents(folder, manifest, Standing(folder))

@@ -9,9 +9,8 @@ STEM is the token file's name without its last ending.
 
 from __future__ import annotations
 
-import gzip
+import posixpath
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,32 +18,34 @@ import pyarrow as pa
 import pyarrow.csv as csv
 from numpy.typing import NDArray
 
+from mixture.store.foreign.files import SourceFile, array, beside, is_there, opened
+from mixture.store.foreign.numpy_header import numpy_header
 from mixture.store.foreign.survey import CHUNK, FoundDocuments, refused
 
 NONE = "none"
 """`documents: none`: a file beside is not read."""
+_LINE_BYTES = 1 << 16
 _USUAL = ("{stem}.csv.gz", "{stem}.csv", "{name}.index", "{stem}.offsets.npy")
 
 
-def file_of(path: Path, asked: str | None) -> Path | None:
+def file_of(path: str, asked: str | None) -> str | None:
     """The file beside a token file; asked: its name, where {stem} and {name} stand for the token file's.
 
     Errors: StoreError `documents-missing`, where one is asked for and is not there.
     """
     if asked == NONE:
         return None
-    named = [path.with_name(_named(path, name)) for name in ([asked] if asked else _USUAL)]
-    found = next((one for one in named if one.is_file()), None)
+    own = posixpath.basename(path)
+    stem = posixpath.splitext(own)[0]
+    patterns = [asked] if asked else _USUAL
+    named = [beside(path, pattern.replace("{stem}", stem).replace("{name}", own)) for pattern in patterns]
+    found = next((one for one in named if is_there(one)), None)
     if asked and found is None:
-        raise refused(named[0], f"is missing, and {path.name} is there", "documents-missing")
+        raise refused(named[0], f"is missing, and {own} is there", "documents-missing")
     return found
 
 
-def _named(path: Path, name: str) -> str:
-    return name.replace("{stem}", path.stem).replace("{name}", path.name)
-
-
-def reader(path: Path, tokens: int) -> Callable[[], Iterator[FoundDocuments]]:
+def reader(path: str, tokens: int) -> Callable[[], Iterator[FoundDocuments]]:
     """What reads the documents of a file that has so many tokens.
 
     Errors, as they are read: StoreError `documents-differ`, where they do not follow one another up to its end.
@@ -72,45 +73,39 @@ def reader(path: Path, tokens: int) -> Callable[[], Iterator[FoundDocuments]]:
 _Ranges = Iterator[tuple[NDArray[np.int64], NDArray[np.int64], "pa.Array[Any] | None"]]
 
 
-def _ranges(path: Path) -> _Ranges:
+def _ranges(path: str) -> _Ranges:
     """First token, -1 where that is not said, and end of documents; ids where there are any."""
-    if path.name.endswith((".csv", ".csv.gz")):
-        yield from _table(path)
-        return
-    if path.suffix == ".npy":
-        ends: NDArray[Any] = np.load(path, mmap_mode="r")
-    else:
-        size = path.stat().st_size
-        if size % 8:
-            raise refused(path, f"has {size:,} bytes, no whole number of 64-bit integers", "file-size")
-        ends = np.memmap(path, "<u8", "r") if size else np.empty(0, np.uint64)
-    if ends.ndim != 1 or ends.dtype.kind not in "iu":
-        raise refused(path, f"is of type {ends.dtype} and shape {ends.shape}", "documents-unreadable")
-    if len(ends) and ends[0] == 0:
-        ends = ends[1:]
-    for first in range(0, len(ends), CHUNK):
-        part = ends[first : first + CHUNK].astype(np.int64)
-        yield np.full(len(part), -1), part, None
+    with opened(path) as file:
+        if path.endswith((".csv", ".csv.gz")):
+            yield from _table(file)
+        else:
+            yield from _numbers(file)
 
 
-def _table(path: Path) -> _Ranges:
-    is_packed = path.suffix == ".gz"
-    with gzip.open(path, "rt") if is_packed else path.open() as file:
-        first = file.readline().strip().split(",")
-    if first == [""]:
-        return
-    is_named = not str(first[0]).strip().isdigit()
-    names = [str(name).strip() for name in first] if is_named else ["start", "end", "id"][: len(first)]
-    names += [f"column {number}" for number in range(len(names), len(first))]
-    if not {"start", "end"} <= set(names):
-        raise refused(
-            path, f"has the columns {', '.join(names)}", "documents-unreadable", "start,end,id are right here"
-        )
+def _numbers(file: SourceFile) -> _Ranges:
+    dtype, place, shape = numpy_header(file) or (np.dtype("<u8"), 0, (file.size // 8,))
+    if len(shape) != 1 or dtype.kind not in "iu":
+        raise refused(file.path, f"is of type {dtype} and shape {shape}", "documents-unreadable")
+    if place + shape[0] * dtype.itemsize != file.size:
+        message = f"has {file.size:,} bytes, and {shape[0]:,} numbers end at {place + shape[0] * dtype.itemsize:,}"
+        raise refused(file.path, message, "file-size")
+    for first in range(0, shape[0], CHUNK):
+        part = array(file, dtype, place + first * dtype.itemsize, min(CHUNK, shape[0] - first)).astype(np.int64)
+        if not first and len(part) and part[0] == 0:
+            part = part[1:]
+        if len(part):
+            yield np.full(len(part), -1), part, None
+
+
+def _table(file: SourceFile) -> _Ranges:
+    names, is_named = _columns(file)
     types = {"start": pa.int64(), "end": pa.int64(), "id": pa.string()}
     chosen = [name for name in types if name in names]
+    if not chosen:
+        return
     try:
         with csv.open_csv(
-            path,
+            _unpacked(file),
             read_options=csv.ReadOptions(column_names=names, skip_rows=int(is_named), use_threads=False),
             convert_options=csv.ConvertOptions(
                 column_types=types, include_columns=chosen, strings_can_be_null=True, null_values=[""]
@@ -121,4 +116,27 @@ def _table(path: Path) -> _Ranges:
                     start, end = (batch[name].to_numpy(zero_copy_only=False) for name in ("start", "end"))
                     yield start, end, batch["id"] if "id" in chosen else None
     except (pa.ArrowException, OSError) as error:
-        raise refused(path, f"can not be read: {error}", "documents-unreadable") from error
+        raise refused(file.path, f"can not be read: {error}", "documents-unreadable") from error
+
+
+def _unpacked(file: SourceFile) -> pa.NativeFile:
+    source = file.for_arrow()
+    return pa.CompressedInputStream(source, "gzip") if file.path.endswith(".gz") else source
+
+
+def _columns(file: SourceFile) -> tuple[list[str], bool]:
+    """The names of columns, none where the file is empty, and whether they stand in it."""
+    try:
+        start = bytes(_unpacked(file).read(_LINE_BYTES)) if file.size else b""
+    except OSError as error:
+        raise refused(file.path, f"can not be read: {error}", "documents-unreadable") from error
+    first = [name.strip() for name in start.split(b"\n")[0].decode(errors="replace").split(",")]
+    if first == [""]:
+        return [], False
+    is_named = not first[0].isdigit()
+    names = first if is_named else ["start", "end", "id"][: len(first)]
+    names = names + [f"column {number}" for number in range(len(names), len(first))]
+    if not {"start", "end"} <= set(names):
+        hint = "start,end,id are right here"
+        raise refused(file.path, f"has the columns {', '.join(names)}", "documents-unreadable", hint)
+    return names, is_named

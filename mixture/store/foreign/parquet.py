@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 
+from mixture.store.foreign.files import opened
 from mixture.store.foreign.lists import COLUMN, check_ids, lengths_of, list_type
 from mixture.store.foreign.survey import FoundDocuments, Survey, refused, whole_documents
 from mixture.store.linked import How
-from mixture.store.mapping import arrow_file, readable
 
 _ROWS = 1 << 13  # decoded together when they are counted
 
 
-def survey(path: Path, how: How, vocabulary: int) -> Survey:
+def survey(path: str, how: How, vocabulary: int) -> Survey:
     """The tokens of a column, a piece a row group, and a document a row.
 
     How many tokens a row group has does not stand in its footer, so the column is decoded once.
@@ -24,7 +23,7 @@ def survey(path: Path, how: How, vocabulary: int) -> Survey:
     column = how.column or COLUMN
     groups, counts = [], []
     documents: list[FoundDocuments] = []
-    with readable(path), arrow_file(path) as source, pq.ParquetFile(source) as file:
+    with opened(path) as opened_file, pq.ParquetFile(opened_file.for_arrow()) as file:
         dtype = list_type(file.schema_arrow, column, path)
         columns = [column, *([how.id] if how.id else [])]
         if how.id and how.id not in file.schema_arrow.names:

@@ -6,17 +6,18 @@ is the stretch of a block's size that was asked for, and of the row group around
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Hashable, Sequence
-from pathlib import Path
 from typing import Generic, TypeVar
 
 import numpy as np
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from mixture.store.mapping import Standing, arrow_file, readable
+from mixture.store.foreign.files import opened
+from mixture.store.mapping import Standing
 from mixture.store.rows import Tokens
 
 STRETCH_TOKENS = 1 << 16
@@ -71,16 +72,16 @@ class RowGroups:
         """By domain and number, each of STRETCH_TOKENS tokens but a domain's last."""
 
     def read(self, file: int, group: int) -> NDArray[np.integer]:
-        """Decode a row group. Errors: StoreError, those of `readable`, `store-changed`."""
-        path = Path(self._paths[file])
-        with readable(path), arrow_file(path) as source:
-            self._standing.check_file(self._paths[file], path.stat())
+        """Decode a row group. Errors: StoreError, those of `opened`, `store-changed`."""
+        path = self._paths[file]
+        with opened(path) as source:
+            self._standing.check_file(path, os.stat(path))  # noqa: PTH116 paths of a catalog are texts
             with self._guard:
                 footer = self._footers.get(file)
-            with pq.ParquetFile(source, metadata=footer) as opened:
+            with pq.ParquetFile(source.for_arrow(), metadata=footer) as groups:
                 if footer is None:
-                    self._keep_footer(file, opened.metadata)
-                column = opened.read_row_group(group, columns=[self._columns[file]], use_threads=False).column(0)
+                    self._keep_footer(file, groups.metadata)
+                column = groups.read_row_group(group, columns=[self._columns[file]], use_threads=False).column(0)
         flat: NDArray[np.integer] = column.combine_chunks().flatten().to_numpy()
         return flat
 

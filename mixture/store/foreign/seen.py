@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mixture.errors import Place, StoreError
+from mixture.store.foreign.files import sha256
 from mixture.store.foreign.fingerprint import fingerprint
-from mixture.store.linked import LinkedDomain, LinkedManifest, SeenFile, base_of, linked_path, sha256_of
-from mixture.store.mapping import Standing, readable
+from mixture.store.linked import LinkedDomain, LinkedManifest, SeenFile, base_of, linked_path
+from mixture.store.mapping import Standing
 
 
 def check_linked(folder: Path, manifest: LinkedManifest, standing: Standing) -> None:
@@ -32,8 +33,7 @@ def check_linked(folder: Path, manifest: LinkedManifest, standing: Standing) -> 
 
 def check_fingerprint(path: str, seen: SeenFile, domain: LinkedDomain) -> None:
     """Errors: StoreError `file-changed`."""
-    with readable(path):
-        found = fingerprint(path)
+    found = fingerprint(path)
     if found != seen.fingerprint:
         raise _refused(path, domain, f"was changed: its fingerprint is {found}, and it was {seen.fingerprint}")
 
@@ -47,8 +47,7 @@ def linked_damage(path: str, seen: SeenFile, domain: LinkedDomain) -> Iterator[S
         return
     if seen.sha256 is None:
         return
-    with readable(path):
-        found = sha256_of(path)
+    found = sha256(path)
     if found != seen.sha256:
         message = f"domain '{domain.name}': the file was changed: its SHA-256 is {found}, and it was {seen.sha256}"
         yield StoreError(message, code="digest-differs", place=Place(file=path), domain=domain.name)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -79,13 +78,13 @@ def whole_documents(lengths: NDArray[np.int64], first: int, ids: pa.Array[Any] |
     return FoundDocuments(lengths[kept], first + kept, None if ids is None else ids.take(pa.array(kept)))
 
 
-def token_type(dtype: np.dtype[Any], path: Path) -> np.dtype[Any]:
+def token_type(dtype: np.dtype[Any], path: str) -> np.dtype[Any]:
     """A type that tokens can have. Errors: StoreError `dtype-unfit`."""
     if dtype.kind not in "iu" or dtype.newbyteorder("<") != dtype:
         raise refused(path, f"its numbers are of type {dtype}", "dtype-unfit", "little-endian integers are right here")
     return dtype
 
 
-def refused(path: Path, message: str, code: str, hint: str | None = None, **facts: object) -> StoreError:
+def refused(path: str, message: str, code: str, hint: str | None = None, **facts: object) -> StoreError:
     """An error in a file of tokens."""
-    return StoreError(message, code=code, place=Place(file=str(path)), hint=hint, **facts)
+    return StoreError(message, code=code, place=Place(file=path), hint=hint, **facts)
