@@ -122,8 +122,9 @@ class Columns:
                 return np.ascontiguousarray(ids_as(ids, np.dtype(self.dtype)))
             case Column.LABELS:
                 labels = batch.input_ids[:, 1:][:, here].astype(np.int64)
-                if batch.masked is not None or not self.across_documents:
-                    labels[~self._loss_mask(batch)[:, here]] = IGNORED
+                taken = self._loss_mask(batch)[:, here]
+                if not taken.all():
+                    labels[~taken] = IGNORED
                 return np.ascontiguousarray(labels)
             case Column.LOSS_MASK:
                 return np.ascontiguousarray(self._loss_mask(batch)[:, here])

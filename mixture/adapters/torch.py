@@ -85,9 +85,8 @@ class MixtureBatches(IterableDataset[Tensors]):
         start = self._reader.first_step + worker if self._worker_next is None else self._worker_next
         self._place = _Place(start)
         steps = range(start, self._reader.steps, workers)
-        steps_ahead = (
-            self._steps_ahead if get_worker_info() is None else 0
-        )  # workers are ahead by DataLoader's own rule
+        # Workers are ahead by DataLoader's own rule.
+        steps_ahead = self._steps_ahead if get_worker_info() is None else 0
         iteration = _Iteration(self._reader, steps, steps_ahead, self._place)
         self._latest = weakref.ref(iteration)
         return iteration
@@ -121,7 +120,8 @@ class MixtureBatches(IterableDataset[Tensors]):
         Raises StreamError: `stream-started` while an iteration of this process has begun and not ended,
         `workers-differ`, and what `Stream.load_state_dict` raises.
         """
-        if self._place is not None and self._is_running():
+        # A forked worker has what was running where it came from, and begins its own.
+        if self._place is not None and get_worker_info() is None and self._is_running():
             raise _started("an iteration", self._place.next_step)
         self._latest = self._place = None
         if "next_step" not in state:
