@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -39,7 +40,12 @@ def amend(
         Path | None, typer.Option("-o", "--out", metavar="NEW", help="Write the new lock; without it, only look.")
     ] = None,
     skip_steps: Annotated[
-        int, typer.Option(metavar="K", min=0, help="Leave out K steps' worth of text at step N, as after a loss spike.")
+        int,
+        typer.Option(
+            metavar="K",
+            min=0,
+            help="Leave out K steps' worth of text at step N, in all, as after a loss spike.",
+        ),
     ] = 0,
     mask: Annotated[
         Path | None,
@@ -58,12 +64,13 @@ def amend(
     reason: Annotated[str | None, typer.Option(metavar="TEXT", help="Why; it stays in the lock.")] = None,
     world_size: WorldSize = None,
     *,
-    every: Annotated[bool, typer.Option("--all", help="Show every domain, not only the ones read most.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Show every domain, not only those that change.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Change a run from step N on: budget, boundaries, weights, context, text. What is before N stays, to the token."""
     from mixture.plan import amend as amend_lock
     from mixture.plan import amended_domains, amended_json, finding_json, read_lock, with_masks, write_lock
+    from mixture.plan.lineage import parting_step
     from mixture.store import open_store
     from mixture.stream.takedown import masks_of
 
@@ -93,7 +100,10 @@ def amend(
         )
     if mask is not None and text is not None:
         # Behind the rest of the amendment: a domain that it adds may hold the documents, too.
-        new = with_masks(new, masks_of(text, mask, at_step, new))
+        taken = masks_of(text, mask, at_step, new)
+        new = with_masks(new, taken)
+        if not taken:
+            print(f"{mask}: nothing of it is in the run, or it is down already", file=sys.stderr)
     held = None if out is None else replaced(out.resolve())
     if out is not None:
         write_lock(new, out.resolve())
@@ -104,7 +114,8 @@ def amend(
     show(old, new, amended_domains(old, new, at_step), at_step, most=None if every else SHOWN_DOMAINS)
     takes_place = "written" if held is None or held.digest == new.digest else f"replaces {held.digest}"
     print(f"{out.resolve()}: {takes_place}" if out is not None else "nothing was written: -o NEW does that")
-    print(f"digest {new.digest}; checkpoints up to step {at_step:,} resume under it")
+    parted = parting_step(old, new)
+    print(f"digest {new.digest}; checkpoints up to step {parted:,} resume under it")
 
 
 def _with_spec(
@@ -137,6 +148,8 @@ def _with_spec(
 
 def show(old: Lock, new: Lock, domains: tuple[AmendedDomain, ...], step: int, *, most: int | None) -> None:
     """Print what an amendment does: the run, the domains that are read most, and what is left out or read again."""
+    from mixture.plan.amend_report import cut_group
+
     before, after = old.schedule(), new.schedule()
     tokens = [int(schedule.tokens(schedule.steps).sum()) for schedule in (before, after)]
     stays = f"steps 0 to {step - 1:,} stay as they are" if step else "nothing of the run stays as it is"
@@ -148,10 +161,17 @@ def show(old: Lock, new: Lock, domains: tuple[AmendedDomain, ...], step: int, *,
             shape = f"length {after.length_of(first):,}, batch {after.batch_of(first):,} sequences"
             print(f"  from step {first:,}: {phase.name}, {phase.first_step + phase.steps - first:,} steps, {shape}")
     print()
-    whole, width = _table(domains, most, exact=True), terminal_width()
-    print_table(whole if width is None or width_of(whole) <= width else _table(domains, most, exact=False))
-    if most is not None and len(domains) > most:
-        print(f"… and {len(domains) - most} more domains; --all shows them\n")
+    changed = [one for one in domains if one.is_changed]
+    if changed:
+        _show_domains(domains if most is None else changed, most)
+    else:
+        print("what each domain gives stays as it was")
+    group = cut_group(new, step)
+    if group is not None:
+        print(
+            f"step {step:,} lies inside a group of steps that are mixed: shares are exact after whole groups, which"
+            f" {group[0]:,} and {group[1]:,} would keep"
+        )
     skips = {one.first_step for one in new.data.segments if one.skip}
     for handoff in after.handoffs():
         left = sum(handoff.tokens_skipped)
@@ -168,7 +188,16 @@ def show(old: Lock, new: Lock, domains: tuple[AmendedDomain, ...], step: int, *,
         print(f"{taken:,} tokens are taken down from step {step:,} on")
 
 
-def _table(domains: tuple[AmendedDomain, ...], most: int | None, *, exact: bool) -> Table:
+def _show_domains(domains: Sequence[AmendedDomain], most: int | None) -> None:
+    whole, width = _table(domains, most, exact=True), terminal_width()
+    print_table(whole if width is None or width_of(whole) <= width else _table(domains, most, exact=False))
+    if most is not None and len(domains) > most:
+        print(f"… and {len(domains) - most} more domains that change; --all shows every one\n")
+    print("tokens drawn before the step and to come; left out: unread where the length changes or text is skipped;")
+    print("again: to come in an epoch after the first. `mixture diff` shows weights\n")
+
+
+def _table(domains: Sequence[AmendedDomain], most: int | None, *, exact: bool) -> Table:
     from mixture.plan import decimal
 
     columns = ["<domain", "tokens", "drawn", "to come", "was to come", "epochs", "epochs before", "left out", "again"]

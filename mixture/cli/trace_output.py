@@ -145,10 +145,10 @@ def print_sums(found: ReadSoFar) -> None:
         f"read before step {found.step:,}, by {plain(found.by)}",
         f"<{found.by}", "documents", "tokens", "with repeats", "share", *(["hidden"] if total.tokens_masked else []),
     )  # fmt: skip
-    for one in (*found.values, total):
+    for i, one in enumerate((*found.values, total)):
         name = "in all" if one is total else "none" if one.value is None else str(one.value)
         share = one.tokens_with_repeats / max(1, total.tokens_with_repeats)
         figures = [f"{one.documents:,}", f"{one.tokens:,}", f"{one.tokens_with_repeats:,}", f"{share:.2%}"]
         hidden = [f"{one.tokens_masked:,}"] if total.tokens_masked else []
-        shown.add_row(plain(printable(name)), *figures, *hidden, end_section=one is found.values[-1])
+        shown.add_row(plain(printable(name)), *figures, *hidden, end_section=i + 1 == len(found.values))
     print_table(shown)

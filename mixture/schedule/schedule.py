@@ -73,13 +73,7 @@ class Schedule:
     def positions_before(self, step: int) -> int:
         """Sequences before a step (0 to `steps`): the position of its first slot."""
         if not 0 <= step <= self.steps:
-            raise ScheduleError(
-                f"step {step} is not in a run of {self.steps} steps",
-                code="step-out-of-range",
-                hint=f"steps are 0 to {self.steps - 1}, and {self.steps} is the end of the run",
-                step=step,
-                steps=self.steps,
-            )
+            raise self._outside(step)
         b = bisect_right(self._batch_steps, step) - 1
         return self._batch_positions[b] + (step - self._batch_steps[b]) * self.data.batches[b].sequences
 
@@ -105,6 +99,8 @@ class Schedule:
 
     def batch_of(self, step: int) -> int:
         """Sequences of a step."""
+        if not 0 <= step < self.steps:
+            raise self._outside(step)
         return self.positions_before(step + 1) - self.positions_before(step)
 
     def length_of(self, step: int) -> int:
@@ -285,6 +281,15 @@ class Schedule:
         return history(self.data, step)
 
     # ---- how ------------------------------------------------------------------------------------------------
+
+    def _outside(self, step: int) -> ScheduleError:
+        return ScheduleError(
+            f"step {step} is not in a run of {self.steps} steps",
+            code="step-out-of-range",
+            hint=f"steps are 0 to {self.steps - 1}, and {self.steps} is the end of the run",
+            step=step,
+            steps=self.steps,
+        )
 
     def _stretch_at(self, step: int) -> Stretch:
         return self._stretches[bisect_right(self._stretch_steps, step) - 1]

@@ -126,6 +126,8 @@ def test_documents_are_taken_down_from_a_step_on_by_their_ids(store: Store, tmp_
     new = read_lock(out)
     assert new.data == lock.data
     assert {mask.domain for mask in new.masks} == {"web", "code"}
+    again = run("amend", out, "--at-step", 30, *arguments[:4])
+    assert "nothing of it is in the run, or it is down already" in again.stderr
     (tmp_path / "ids.txt").write_text("web-3\nwebb-4\n", encoding="utf-8")
     refused = run("amend", path, "--at-step", 20, *arguments, code=1).stderr
     assert "error[document-unknown]" in refused

@@ -140,9 +140,10 @@ def test_a_step_outside_of_the_run_is_refused_with_both_figures(step):
 def test_a_step_that_does_not_exist_has_no_batch_and_no_length(step):
     schedule = Schedule(RUN)
     for ask in (schedule.batch_of, schedule.length_of):
-        with pytest.raises(ScheduleError) as refused:
+        with pytest.raises(ScheduleError, match=f"step {step} is not in a run of 25 steps") as refused:
             ask(step)
         assert refused.value.code == "step-out-of-range"
+        assert refused.value.facts == {"step": step, "steps": 25}
 
 
 @pytest.mark.parametrize("token", [-1, 9_000, 10**18])
