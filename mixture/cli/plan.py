@@ -109,16 +109,17 @@ def lock(
             hint="`mixture amend` changes it, --check says whether the spec gives it, and -o writes elsewhere",
             step=old.amends.step,
         )
+    if old is not None and old.data.pools:
+        raise LockError(
+            f"this lock keeps {len(old.data.pools):,} domains to pools, which no spec says: made anew it reads them"
+            " whole",
+            code="lock-has-pools",
+            place=Place(file=str(path)),
+            hint="`mixture ladder` makes such locks, --check says whether the spec gives it, and -o writes elsewhere",
+        )
     is_same = old is not None and lock_text(old) == lock_text(fixed)
     if not is_same:
         write_lock(fixed, path)
-    dropped = [] if old is None else [domain.name for domain in old.data.domains if domain.pool_tokens is not None]
-    if dropped:
-        print(
-            f"the lock that is replaced kept {len(dropped)} domains to pools, which no spec says: the new one reads"
-            " them whole; `mixture ladder` makes both",
-            file=sys.stderr,
-        )
     if as_json:
         findings = [finding_json(finding) for finding in made.findings]
         print_json({"lock": str(path), "digest": fixed.digest, "changed": not is_same, "findings": findings})
@@ -126,7 +127,10 @@ def lock(
         change = "unchanged" if is_same else "written"
         if old is not None and not is_same:
             same_until = agreed_steps(old.data, fixed.data)
-            change = f"replaces {old.digest}; both read the same before step {same_until:,}"
+            agreed = (
+                f"both read the same before step {same_until:,}" if same_until else "they differ from step 0 on"
+            )
+            change = f"replaces {old.digest}; {agreed}"
         print(f"{path}: {change}")
         print(f"digest {fixed.digest}, {made.steps:,} steps, {made.tokens:,} tokens")
         if not fixed.content:

@@ -32,6 +32,11 @@ class AmendedDomain:
     skipped: int
     repeated: int
 
+    @property
+    def is_changed(self) -> bool:
+        """Whether the domain gives anything else than it would have."""
+        return self.to_come != self.to_come_before or self.epochs != self.epochs_before or self.skipped > 0
+
 
 def amended_domains(old: Lock, new: Lock, step: int) -> tuple[AmendedDomain, ...]:
     """What amending one lock to another at a step does to each domain, in the new lock's order."""
@@ -62,6 +67,14 @@ def amended_domains(old: Lock, new: Lock, step: int) -> tuple[AmendedDomain, ...
             )
         )
     return tuple(out)
+
+
+def cut_group(new: Lock, step: int) -> tuple[int, int] | None:
+    """The steps around an amendment at which no group of mixed steps is cut; None where its step is such a one."""
+    begins = {one.first_step for one in new.data.segments} | {one.first_step for one in new.data.batches}
+    mix_steps = next((one.mix_steps for one in reversed(new.data.batches) if one.first_step < step), 1)
+    inside = (step - max((first for first in begins if first < step), default=step)) % mix_steps
+    return (step - inside, step - inside + mix_steps) if step in begins and inside else None
 
 
 def amended_json(old: Lock, new: Lock, step: int) -> dict[str, object]:

@@ -136,7 +136,7 @@ def _no_skip(amendment: Amendment, past: Sequence[Segment], coming: Sequence[Seg
         code="skip-not-here",
         hint=f"the next step at which it can be is {format_count(following)}"
         if following is not None
-        else "there is no later step at which it can be",
+        else "amend first, and skip at a later step of the new lock",
         step=step,
         next_step=following,
     )

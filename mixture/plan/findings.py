@@ -31,6 +31,7 @@ LEVELS: Mapping[FindingCode, Level] = {
     FindingCode.DOMAIN_UNUSED: Level.WARNING,
     FindingCode.DOMAIN_MISSING_IN_PHASE: Level.WARNING,
     FindingCode.NAMES_ALIKE: Level.WARNING,
+    FindingCode.STEP_TOKENS_CHANGED: Level.WARNING,
     FindingCode.BOUNDARY_ROUNDED: Level.NOTE,
     FindingCode.WEIGHTS_SCALED: Level.NOTE,
     FindingCode.TOKENS_SKIPPED: Level.NOTE,

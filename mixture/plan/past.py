@@ -54,6 +54,10 @@ class Past:
         ]
         return tuple(_planned(lock, one, len(self.domains)) for one in held if one.steps)
 
+    def last_phase(self) -> PhaseSteps | None:
+        """The last of them; None where the whole run is amended."""
+        return next((phase.laid for phase in reversed(self.phases())), None)
+
 
 def joined_phases(
     past: Sequence[PlannedPhase], coming: Sequence[PlannedPhase], *, is_one: bool

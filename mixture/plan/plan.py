@@ -132,6 +132,7 @@ def make_plan(
         *run.find(),
         *run_findings.scaled_weights(spec, laid[len(laid) - len(phases) :], weights),
         *run_findings.skipped_tokens(spec, phases, schedule, known),
+        *(run_findings.step_tokens_changed(spec, past.last_phase(), phases) if past is not None else ()),
         *run_findings.longest_context(spec, data.block_tokens),
     ]
     return Plan(

@@ -139,6 +139,24 @@ def skipped_tokens(
         )
 
 
+def step_tokens_changed(spec: Spec, before: PhaseSteps | None, coming: Sequence[PhaseSteps]) -> Iterator[Finding]:
+    """Other tokens in a step from an amendment on, because the length changed and the batch, in sequences, did not."""
+    after = next((phase for phase in coming if phase.steps), None)
+    if before is None or after is None or before.batch_sequences != after.batch_sequences:
+        return
+    if before.sequence_length == after.sequence_length:
+        return
+    yield Finding(
+        FindingCode.STEP_TOKENS_CHANGED,
+        f"from step {format_count(after.first_step)} on a step has {format_count(after.batch_tokens)} tokens, before it"
+        f" {format_count(before.batch_tokens)}: sequences of {format_count(after.sequence_length)} and not"
+        f" {format_count(before.sequence_length)}, in batches of {format_count(after.batch_sequences)} as before",
+        batch_place(spec, after.index),
+        f"`batch: {before.batch_tokens} tokens` keeps the tokens of a step",
+        {"first_step": after.first_step, "tokens_before": before.batch_tokens, "tokens": after.batch_tokens},
+    )
+
+
 def longest_context(spec: Spec, block_tokens: int) -> Iterator[Finding]:
     """The longest sequences that a lock with this block can ever be extended to."""
     yield Finding(

@@ -78,11 +78,13 @@ def test_all_domains_are_shown_only_if_asked(run, small):
     assert all(f"d{i:02}" in every for i in range(60))
 
 
-def test_making_the_lock_of_a_rung_anew_says_that_its_pools_are_gone(run, small):
+def test_the_lock_of_a_rung_is_not_made_anew_over_itself_for_a_spec_says_no_pools(run, small):
     run("ladder", small / "mixture.yaml", *SIMULATED, "-o", small / "rungs")
-    again = run("lock", "small-12.8K.yaml", cwd=small / "rungs")
-    assert "kept 3 domains to pools" in again.stderr
-    assert "pools" not in run("lock", "small-12.8K.yaml", cwd=small / "rungs").stderr
+    lock = small / "rungs" / "small-12.8K.lock.json"
+    held = lock.read_bytes()
+    assert "error[lock-has-pools]" in run("lock", "small-12.8K.yaml", cwd=small / "rungs", code=1).stderr
+    assert lock.read_bytes() == held
+    run("lock", "small-12.8K.yaml", "-o", "whole.lock.json", cwd=small / "rungs")
 
 
 def test_rungs_over_a_store_fix_its_text_and_can_be_streamed(run, demo, tmp_path):

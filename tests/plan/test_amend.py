@@ -117,7 +117,7 @@ def test_text_can_only_be_left_out_where_weights_and_length_go_on() -> None:
         assert (error.value.code, error.value.facts["next_step"]) == ("skip-not-here", following)
         amend(lock, following, skip_steps=2)
     last = lock_of_run(make_run(DOMAINS, [(60, 16, [5, 3, 2]), (1, 16, [1, 1, 8])]), ("main", 0), ("cooldown", 60))
-    with pytest.raises(AmendError, match="there is no later step") as error:
+    with pytest.raises(AmendError, match="amend first, and skip at a later step") as error:
         amend(last, 60, skip_steps=2)
     assert error.value.facts["next_step"] is None
     with pytest.raises(AmendError) as error:

@@ -20,6 +20,7 @@ from mixture.plan import (
     make_plan,
     parse_lock,
 )
+from mixture.plan.amend_report import cut_group
 from mixture.spec import Spec
 
 WriteSpec = Callable[..., Spec]
@@ -365,3 +366,23 @@ def test_figures_by_domain_are_those_of_the_rows(lock: Lock, write_spec: WriteSp
         assert domain.epochs == Fraction(domain.drawn + domain.to_come, domain.tokens)
         assert domain.skipped == schedule.handoffs()[-1].tokens_skipped[d]
     assert any(domain.repeated for domain in amended_domains(lock, new, 40))
+
+
+def test_a_longer_context_in_the_same_number_of_sequences_is_said_to_be_larger_steps(
+    lock: Lock, write_spec: WriteSpec
+) -> None:
+    kept = write_spec(*TWO, catalog=CATALOG, sequence_length="64", batch="128 tokens")
+    assert "step-tokens-changed" not in {one.code for one in make_plan(kept, amends=Amendment(lock, 30)).findings}
+    plan = make_plan(write_spec(*TWO, catalog=CATALOG, sequence_length="64"), amends=Amendment(lock, 30))
+    found = next(one for one in plan.findings if one.code == "step-tokens-changed")
+    assert (found.facts["tokens_before"], found.facts["tokens"]) == (128, 512)
+    assert "`batch: 128 tokens`" in str(found.hint)
+
+
+def test_an_amendment_inside_a_group_of_mixed_steps_says_where_groups_end(write_spec: WriteSpec) -> None:
+    one = "{phase: all, mix: 8 steps, weights: {code: 30%, web: 70%}}"
+    lock = make_lock(make_plan(write_spec(one, catalog=CATALOG)))
+    other = write_spec(one.replace("30%", "40%").replace("70%", "60%"), catalog=CATALOG)
+    assert cut_group(amended(lock, other, 30), 30) == (24, 32)
+    assert cut_group(amended(lock, other, 32), 32) is None
+    assert cut_group(amended(lock, write_spec(one, catalog=CATALOG), 30), 30) is None
