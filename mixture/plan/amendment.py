@@ -16,7 +16,8 @@ from mixture.units import format_count, quote
 class Amendment:
     """From `step` on a run no longer reads what its lock says. What comes before stays.
 
-    skip_steps:    so many steps' worth of text is left out at the step, as after a loss spike
+    skip_steps:    so many steps' worth of text is left out at the step, as after a loss spike; 0: what the lock leaves
+                   out there already
     masks:         text taken down from the step on
     consumed_step: the first step that the run has not read yet; no amendment comes before it
     reason:        why; it stays in the new lock
@@ -78,7 +79,9 @@ def joined(amendment: Amendment, new: ScheduleData | None) -> ScheduleData:
     skip = amendment.skip_steps * (_batch_at(new, step).sequences if new is not None and coming else 0)
     if amendment.skip_steps and not (past and coming and _go_on(past[-1], coming[0])):
         raise _no_skip(amendment, past, coming)
-    segments = _merged([*past, *([replace(coming[0], skip=skip or coming[0].skip), *coming[1:]] if coming else [])])
+    # What the lock leaves out at this very step stays left out, unless it is said anew.
+    held = next((one.skip for one in old.segments if one.first_step == step), 0)
+    segments = _merged([*past, *([replace(coming[0], skip=skip or held), *coming[1:]] if coming else [])])
     batches = [one for one in old.batches if one.first_step < step]
     if new is not None and coming:
         here = replace(_batch_at(new, step), first_step=step)

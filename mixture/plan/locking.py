@@ -75,7 +75,7 @@ def masks_of(amendment: Amendment, data: ScheduleData) -> tuple[Mask, ...]:
             f"a mask from step {early.first_step} on changes what was read before step {amendment.step}",
             code="mask-invalid",
         )
-    return _fitting(data, (mask for mask in (*amendment.lock.masks, *amendment.masks) if mask.first_step < data.steps))
+    return _fitting(data, (*amendment.lock.masks, *amendment.masks))
 
 
 def with_masks(lock: Lock, masks: Iterable[Mask]) -> Lock:

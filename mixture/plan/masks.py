@@ -24,8 +24,6 @@ def mask_faults(data: ScheduleData, masks: tuple[Mask, ...]) -> Iterator[tuple[s
             return
         if mask.end > tokens[mask.domain]:
             yield key, f"token {mask.end - 1} is not in domain {mask.domain!r} of {tokens[mask.domain]} tokens"
-        if mask.first_step >= data.steps:
-            yield key, f"begins at step {mask.first_step}, the run ends at {data.steps}"
     if masks != in_order(data, masks):
         yield "masks", "not in the order of first step, domain and first token"
     ends: dict[str, Mask] = {}

@@ -386,3 +386,15 @@ def test_an_amendment_inside_a_group_of_mixed_steps_says_where_groups_end(write_
     assert cut_group(amended(lock, other, 30), 30) == (24, 32)
     assert cut_group(amended(lock, other, 32), 32) is None
     assert cut_group(amended(lock, write_spec(one, catalog=CATALOG), 30), 30) is None
+
+
+def test_text_stays_taken_down_and_left_out_through_a_run_that_is_cut_and_made_longer_again(
+    lock: Lock, write_spec: WriteSpec
+) -> None:
+    skipped = amended(lock, write_spec(*TWO, catalog=CATALOG), 30, skip_steps=2, masks=(Mask(70, "web", 5, 9),))
+    one = "{phase: main, weights: {web: 70%, code: 30%}}"
+    short = amended(skipped, write_spec(one, catalog=CATALOG, budget="50 steps"), 30)
+    again = amended(short, write_spec(*TWO, catalog=CATALOG), 50)
+    assert again.masks == (Mask(70, "web", 5, 9),)
+    assert [segment.skip for segment in again.data.segments] == [0, 16, 0]
+    assert parse_lock(lock_text(again).encode(), place=Place()) == again
