@@ -13,6 +13,7 @@ from api.plan_models import Exact
 from api.refs import DIGEST
 from api.run_models import RunIds
 from mixture.names import DIGEST_MARK
+from mixture.plan.mask_file import MaskedDocument, MaskedRange
 
 LONGEST_SPEC = 4 * 2**20
 MOST_MASKS = 100_000
@@ -21,13 +22,38 @@ HALF = {"decimal": "0.5", "ratio": "1/2"}
 Count = Annotated[int, Field(strict=True, ge=0, le=LARGEST_NUMBER)]
 
 
-class MaskedRange(RequestBody):
-    """Text that is taken down: tokens of a domain."""
+class MaskedText(RequestBody):
+    """Text that is taken down: tokens of a domain, or a document where the service has the text."""
 
-    domain: str = Field(max_length=1000, examples=["a"])
-    first_token: Count = Field(examples=[4096])
-    tokens: Annotated[int, Field(strict=True, ge=1, le=LARGEST_NUMBER)] = Field(examples=[512])
+    document: str | None = Field(
+        None, min_length=1, max_length=10_000, examples=[None], description="The id of a document, in place of a range."
+    )
+    domain: str | None = Field(
+        None, max_length=1000, examples=["a"], description="Of the range; of a document, null: in all domains."
+    )
+    first_token: Count | None = Field(None, examples=[4096], description="An offset in the domain's tokens.")
+    tokens: Annotated[int, Field(strict=True, ge=1, le=LARGEST_NUMBER)] | None = Field(
+        None, examples=[512], description="How many from there on."
+    )
     first_step: Count | None = Field(None, examples=[None], description="From which step on; null: the amendment's.")
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> MaskedText:
+        place = (self.first_token, self.tokens)
+        if self.document is None and (self.domain is None or None in place):
+            raise ValueError("domain, first_token and tokens are right here, or a document")
+        if self.document is not None and place != (None, None):
+            raise ValueError("a document is taken down whole: first_token and tokens are of a range")
+        return self
+
+    def what(self) -> MaskedDocument | MaskedRange:
+        """The text that it names."""
+        if self.document is not None:
+            return MaskedDocument(self.document, self.domain)
+        assert self.domain is not None, "refused above"
+        assert self.first_token is not None, "refused above"
+        assert self.tokens is not None, "refused above"
+        return MaskedRange(self.domain, self.first_token, self.tokens)
 
 
 class NewAmendment(RequestBody):
@@ -36,7 +62,8 @@ class NewAmendment(RequestBody):
     base: str = Field(
         max_length=300,
         examples=[f"small{DIGEST_MARK}{DIGEST}"],
-        description="The lock that is amended, name@sha256:…; under the same name, what that points to now.",
+        description="The lock that is amended, name@sha256:…, as `ref` of GET /v1/mixtures/NAME says it; under the "
+        "same name, what that points to now. With `dry_run` the name alone is right, too.",
     )
     at_step: Count = Field(examples=[60], description="The first step that may be another.")
     spec: str | None = Field(
@@ -47,12 +74,12 @@ class NewAmendment(RequestBody):
         "the lock that is amended goes on.",
     )
     tables: dict[str, str] = Field(
-        default_factory=dict, examples=[{}], description="The tables that the spec names, as in publishing."
+        default_factory=dict,
+        examples=[{}],
+        description="The tables that the spec names, as in publishing; those that are not given are of the base.",
     )
     skip_steps: Count = Field(0, examples=[0], description="So many steps' worth of text is left out at the step.")
-    masks: list[MaskedRange] = Field(
-        default_factory=list, max_length=MOST_MASKS, description="Text that is taken down."
-    )
+    masks: list[MaskedText] = Field(default_factory=list, max_length=MOST_MASKS, description="Text that is taken down.")
     reason: VisibleText | None = Field(None, min_length=1, max_length=2000, examples=["a loss spike"])
     dry_run: bool = Field(False, strict=True, examples=[True], description="Only say what it does; nothing is kept.")
     leaves_runs: RunIds = Field(default_factory=list)
@@ -85,6 +112,10 @@ class AmendmentMade(BaseModel):
     digest: str = Field(examples=[DIGEST], description="Of the new lock: SHA-256, lower-case hex.")
     ref: str = Field(examples=[f"small{DIGEST_MARK}{DIGEST}"], description="Its address for good, once it is kept.")
     published: bool = Field(examples=[False], description="Whether the name points to it now.")
+    batches: bool = Field(
+        examples=[True],
+        description="Whether a store of this service holds the text of its domains: without one, there are no batches.",
+    )
     step: int = Field(examples=[60])
     parts_at: int = Field(
         examples=[60],

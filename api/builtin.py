@@ -15,6 +15,7 @@ from pathlib import Path
 
 from api.bundles import check_listed
 from api.library import LoadedMixture
+from api.mixture_folders import OWN_STORE, mixture_folders
 from api.pathless import reason_without, without_folders
 from api.refs import is_name
 from api.repository import Bundle, Source
@@ -113,20 +114,13 @@ class BuiltinMixtures:
         if self._looking.acquire(blocking=self._shown is None):
             try:
                 before = {} if self._shown is None else self._shown.folders
-                found = {path: self._current(path, before.get(path)) for path in self._paths()}
+                found = {path: self._current(path, before.get(path)) for path in mixture_folders(self._folders)}
                 if self._shown is None or found != before:
                     self._shown = _named(found)
             finally:
                 self._looking.release()
         assert self._shown is not None, "the first look is waited for"
         return self._shown
-
-    def _paths(self) -> Iterator[Path]:
-        for folder in self._folders:
-            if _is_mixture(folder):
-                yield folder
-            elif folder.is_dir():
-                yield from filter(_is_mixture, sorted(folder.iterdir()))
 
     def _current(self, path: Path, known: _Folder | None) -> _Folder:
         now = self._clock()
@@ -197,8 +191,8 @@ class BuiltinMixtures:
 
     def _stores_of(self, path: Path) -> Stores:
         """The stores that a folder's mixtures are read from, its own first; the same ones however often it changes."""
-        if path not in self._stores and (path / "store").is_dir():
-            self._stores[path] = Stores([path / "store", *self._store_dirs])
+        if path not in self._stores and (path / OWN_STORE).is_dir():
+            self._stores[path] = Stores([path / OWN_STORE, *self._store_dirs])
         return self._stores.get(path, self._shared)
 
 
@@ -215,10 +209,6 @@ def _named(folders: Mapping[Path, _Folder]) -> _Shown:
         mixtures[name] = one.loaded if name == one.loaded.name else replace(one.loaded, name=name)
         bundles[name, one.bundle.digest] = one.bundle
     return _Shown(folders, dict(sorted(mixtures.items())), bundles)
-
-
-def _is_mixture(folder: Path) -> bool:
-    return (folder / LOCK_FILE).is_file() or (folder / SPEC_FILE).exists()
 
 
 def _tables(spec: Spec) -> dict[str, Path]:

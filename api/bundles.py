@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -31,6 +31,7 @@ from mixture.plan import (
     make_plan,
     parse_lock,
     plan_json,
+    with_masks,
 )
 from mixture.spec import Groups, Spec, WhereGroup, parse_spec
 from mixture.spec.tables import named_tables
@@ -73,11 +74,14 @@ def make_bundle(spec: str, tables: Mapping[str, str], *, lock: str | None = None
     return _bundle(spec.encode(), table_bytes(tables), locked)
 
 
-def amended_bundle(base: Lock, bundle: Bundle, change: AmendmentAsked) -> tuple[Bundle, Lock]:
+def amended_bundle(
+    base: Lock, bundle: Bundle, change: AmendmentAsked, taken_down: Callable[[Lock], Iterable[Mask]]
+) -> tuple[Bundle, Lock]:
     """All that is kept, and the lock, of a run that goes on in another way from a step on.
 
-    base:   the lock that is amended, `bundle` its own
-    change: what comes instead; where it has no spec, that of the bundle goes on
+    base:       the lock that is amended, `bundle` its own
+    change:     what comes instead; where it has no spec, that of the bundle goes on
+    taken_down: documents that are taken down, as masks of the new lock: a domain that it adds may hold them, too
 
     Raises as `make_bundle` and `Amendment` do.
     """
@@ -87,16 +91,23 @@ def amended_bundle(base: Lock, bundle: Bundle, change: AmendmentAsked) -> tuple[
         plan = make_plan(read, catalog, amends=amendment)
         fixed = make_lock(plan)
         check_listed(fixed, catalog)
-        return plan, fixed
+        masks = tuple(taken_down(fixed))
+        return plan, with_masks(fixed, masks) if masks else fixed
 
     if change.spec is None:
         return _bundle(bundle.spec, bundle.tables, locked)
-    return _bundle(change.spec.encode(), table_bytes(change.tables), locked)
+    spec = change.spec.encode()
+    named = {path.name for _, path in named_tables(parse_spec(spec, path=Path(SPEC_FILE)))}
+    known = {name: data for name, data in bundle.tables.items() if name in named}
+    return _bundle(spec, known | table_bytes(change.tables), locked)
 
 
 @dataclass(frozen=True, slots=True)
 class AmendmentAsked:
-    """What somebody asks for from a step on. spec, tables: of the whole run, as `make_bundle` takes them."""
+    """What somebody asks for from a step on.
+
+    spec, tables: of the whole run, as `make_bundle` takes them; tables that are not given are those of the base
+    """
 
     step: int
     spec: str | None

@@ -24,11 +24,11 @@ class Rewritten:
     parts_at: int
 
 
-def check_free(services: Services, name: str) -> None:
-    """Raise Problem 409, `name-built-in`, where nobody may publish under a name."""
+def check_free(services: Services, name: str, *, hint: str = "choose another name") -> None:
+    """Raise Problem 409, `name-built-in`, with a hint what to do, where nobody may publish under a name."""
     if name in services.builtin.all():
         detail = f"the name {name!r} is that of a mixture that comes with the service"
-        raise Problem(409, detail, code="name-built-in", hint="choose another name")
+        raise Problem(409, detail, code="name-built-in", hint=hint)
 
 
 def check_lineage(services: Services, lock: Lock) -> None:

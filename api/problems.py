@@ -280,14 +280,28 @@ async def _on_invalid(request: Request, error: Exception) -> Response:
 
 
 def _in_words(fault: Mapping[str, Any], request: Request) -> Mapping[str, Any]:
-    """A fault that names a regular expression, with the description of the parameter in its place."""
-    if fault["type"] != "string_pattern_mismatch":
+    """A fault that names a regular expression, with the description of the parameter in its place; of a field that is
+    missing, with its description for a hint."""
+    if fault["type"] not in ("string_pattern_mismatch", "missing"):
         return fault
-    methods = request.app.openapi()["paths"].get(request.scope["route"].path_format, {})
+    described = request.app.openapi()
+    methods = described["paths"].get(request.scope["route"].path_format, {})
     operation = methods.get(request.method.lower(), {})
+    if fault["type"] == "missing":
+        return {**fault, "hint": _field(described, operation, fault["loc"]).get("description")}
     names = {one["name"]: one.get("description") for one in operation.get("parameters", ())}
     words = names.get(fault["loc"][-1]) or "another form is right here"
     return {**fault, "msg": f"this has not the form that is right here: {words}"}
+
+
+def _field(described: Mapping[str, Any], operation: Mapping[str, Any], loc: Sequence[object]) -> Mapping[str, Any]:
+    """The schema of a field of a request's body, as the description of the service has it; empty where it has none."""
+    if len(loc) != 2 or loc[0] != "body" or "requestBody" not in operation:
+        return {}
+    schema = operation["requestBody"]["content"].get("application/json", {}).get("schema", {})
+    own = described["components"]["schemas"].get(str(schema.get("$ref", "")).rpartition("/")[2], {})
+    found: Mapping[str, Any] = own.get("properties", {}).get(loc[1], {})
+    return found
 
 
 def invalid(errors: Sequence[Mapping[str, Any]]) -> Problem:
@@ -300,10 +314,12 @@ def invalid(errors: Sequence[Mapping[str, Any]]) -> Problem:
             continue
         pointer = "".join(f"/{pointer_token(part)}" for part in path)
         found.append({"detail": one["msg"], "in": where, "pointer": pointer, "code": one["type"]})
+        if one.get("hint"):
+            found[-1]["hint"] = one["hint"]
     first = found[0]
     more = f", and {len(found) - 1} more" if len(found) > 1 else ""
     detail = f"{first['in']} {first.get('pointer', '')}".rstrip() + f": {first['detail']}{more}"
-    return Problem(422, detail, errors=found)
+    return Problem(422, detail, hint=first.get("hint"), errors=found)
 
 
 def pointer_token(part: object) -> str:

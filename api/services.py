@@ -40,7 +40,7 @@ from api.what_if import Changes
 from api.what_if_answer import WhatIfAnswer
 from mixture.catalog import Catalog
 from mixture.errors import MixtureError, nearest
-from mixture.plan import Explanation
+from mixture.plan import Explanation, Lock
 from mixture.store import Store
 
 KEPT_GROUPS = 128
@@ -71,7 +71,7 @@ class Services:
         self.typical_texts = TypicalTexts()
         self.stopping = asyncio.Event()
         self.log_watch = LogWatch(self._last_seqs, self.stopping)
-        self.stores = Stores(settings.store_dirs)
+        self.stores = Stores(settings.store_dirs, mixtures=settings.mixtures_dirs)
         self.builtin = BuiltinMixtures(settings.mixtures_dirs, settings.store_dirs, self.stores)
         self._kept: Kept[tuple[str, str], LoadedMixture] = Kept(settings.loaded_mixtures)
         self._safe: set[tuple[str, str]] = set()
@@ -220,6 +220,13 @@ class Services:
         both: list[LoadedMixture | MixtureRecord] = [*builtin, *published]
         return sorted(both, key=lambda one: one.name or "")[:limit]
 
+    def has_text(self, lock: Lock) -> bool:
+        """Whether a store here can be read that holds the domains of a lock: without one there are no batches."""
+        try:
+            return self.stores.of(lock) is not None
+        except MixtureError:
+            return False
+
     def catalog_digest(self, one: LoadedMixture | MixtureRecord) -> str | None:
         """The digest of a mixture's catalog, which its lock names: read once. None where its lock can not be read."""
         if isinstance(one, LoadedMixture):
@@ -275,7 +282,7 @@ class Asked:
         found = self.mixture.store
         if found is None:
             detail = f"this service has no store that holds the domains of '{self.ref}'"
-            hint = "its lock and schedule can be read; batches need a store in the setting store_dirs"
+            hint = "its lock and schedule can be read; batches need its store: MIXTURE_STORE_DIRS names more folders"
             raise Problem(404, detail, code="store-missing", hint=hint)
         return found
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from api.mixture_folders import OWN_STORE, mixture_folders
 from mixture.errors import MixtureError, StoreError
 from mixture.file_names import STORE_FILE
 from mixture.plan import Lock
@@ -36,12 +37,21 @@ class _Tried:
 class Stores:
     """Stores below folders: a folder is one, or holds some. A store that appears later is found when asked for.
 
+    mixtures: folders of mixtures, whose own stores are looked at behind the others
+
     A lock whose store was found keeps what that store held: a lock need not say what its domains hold, and whoever
     reads on from a step must not get other tokens than before it.
     """
 
-    def __init__(self, folders: Sequence[Path], *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        folders: Sequence[Path],
+        *,
+        mixtures: Sequence[Path] = (),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._folders = tuple(folders)
+        self._mixtures = tuple(mixtures)
         self._clock = clock
         self._opened: dict[Path, _Tried] = {}
         self._found: dict[str, tuple[Store, Written]] = {}
@@ -73,7 +83,8 @@ class Stores:
 
     def _there(self) -> Iterator[tuple[Store, Written]]:
         """The stores that can be opened, in order."""
-        for folder in self._folders:
+        own = (folder / OWN_STORE for folder in mixture_folders(self._mixtures))
+        for folder in (*self._folders, *own):
             try:
                 inside = sorted(folder.iterdir())
             except OSError:

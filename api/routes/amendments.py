@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Request, Response
@@ -12,15 +14,19 @@ from api.bundles import AmendmentAsked, amended_bundle
 from api.caching import Lifetime
 from api.consumed import check_consumed, check_free
 from api.formats import NOT_MODIFIED, JsonOnly, json_answer
+from api.library import LoadedMixture
 from api.lineages import lineage_known
 from api.problems import Problem
 from api.refs import NAME_PATTERN, parse_ref
 from api.repository import Change
 from api.security import Publisher, Reads, TokenFirst
-from api.services import AppServices, AskedMixture
+from api.services import AppServices, AskedMixture, Services
+from api.takedowns import masks_of_documents
+from mixture.errors import Place
 from mixture.names import DIGEST_MARK
 from mixture.plan import Mask, amended_json, amendment_json, parting_step, resumable_json
 from mixture.plan.explain_words import amendment_words
+from mixture.plan.mask_file import MaskedRange, MaskLine
 
 router = APIRouter(prefix="/v1/mixtures", tags=["mixtures"], route_class=TokenFirst)
 MOST_VERSIONS = 1000
@@ -46,29 +52,26 @@ def amend(
     The lock that is amended is the service's own. Sending the same again changes nothing. Refused where a run of the
     name has read past the step from which the new lock reads something else, `run-consumed`.
     """
-    base = parse_ref(new.base)
-    if base is None or base.digest is None:
-        hint = f"GET /v1/mixtures/{name} says it: `ref`"
-        raise Problem(422, "the base does not say one lock: name@sha256:… is right", code="base-invalid", hint=hint)
+    mixture = _base(services, name, new)
     if not new.dry_run:
-        check_free(services, name)
-    mixture = services.mixture(base)
+        ref = f"{mixture.name}{DIGEST_MARK}{mixture.digest}"
+        check_free(services, name, hint=f"POST {router.prefix}/NEWNAME/amendments with the base {ref}")
     lock = mixture.lock
+    ranges, documents = _masks(new)
     asked = AmendmentAsked(
         step=new.at_step,
         spec=new.spec,
         tables=new.tables,
         skip_steps=new.skip_steps,
-        masks=tuple(
-            Mask(new.at_step if one.first_step is None else one.first_step, one.domain, one.first_token, one.tokens)
-            for one in new.masks
-        ),
+        masks=ranges,
         reason=new.reason,
     )
-    bundle, made = amended_bundle(lock, services.bundle(mixture), asked)
+    bundle, made = amended_bundle(
+        lock, services.bundle(mixture), asked, lambda made: masks_of_documents(services, documents, made)
+    )
     check_consumed(services, name, made, leaves=new.leaves_runs)
     if not new.dry_run:
-        is_next = base.name == name
+        is_next = mixture.name == name
         expected = mixture.digest if is_next else None
         services.keep(mixture)
         done = services.repository.publish(name, bundle, expected=expected, if_new=not is_next, by=caller.name)
@@ -82,9 +85,39 @@ def amend(
             "digest": made.digest,
             "ref": f"{name}{DIGEST_MARK}{made.digest}",
             "published": not new.dry_run,
+            "batches": services.has_text(made),
             "parts_at": parting_step(lock, made),
         }
     )
+
+
+def _base(services: Services, name: str, new: NewAmendment) -> LoadedMixture:
+    """The mixture that is amended. Raises Problem 422 `base-invalid`, 404 `unknown-mixture`."""
+    base = parse_ref(new.base)
+    if base is None:
+        hint = f"NAME{DIGEST_MARK}DIGEST is right, as `ref` of GET {router.prefix}/{name} says it"
+        raise Problem(422, "the base is no reference of a mixture", code="base-invalid", hint=hint)
+    mixture = services.mixture(base)
+    if base.digest is None and not new.dry_run:
+        hint = f"it points to {mixture.name}{DIGEST_MARK}{mixture.digest} now; with dry_run the name alone is right"
+        raise Problem(422, f"the base {new.base!r} does not say one lock", code="base-invalid", hint=hint)
+    return mixture
+
+
+def _masks(new: NewAmendment) -> tuple[tuple[Mask, ...], Mapping[int, Sequence[MaskLine]]]:
+    """What is taken down: ranges, and documents by the step from which on."""
+    ranges: list[Mask] = []
+    documents: dict[int, list[MaskLine]] = defaultdict(list)
+    for i, one in enumerate(new.masks):
+        first_step, what = new.at_step if one.first_step is None else one.first_step, one.what()
+        if isinstance(what, MaskedRange):
+            ranges.append(Mask(first_step, what.domain, what.first_token, what.tokens))
+        else:
+            if first_step < new.at_step:
+                detail = f"a mask from step {first_step} on changes what was read before step {new.at_step}"
+                raise Problem(422, detail, code="mask-invalid")
+            documents[first_step].append(MaskLine(what, Place(path=f"/masks/{i}")))
+    return tuple(ranges), documents
 
 
 @router.get(

@@ -76,6 +76,10 @@ class PublishedMixture(BaseModel):
         description="`first`: a mixture with this lock was here, with a spec that says the same in other words, "
         "and its text stays. Another comment is published together with a change, such as another seed.",
     )
+    batches: bool = Field(
+        examples=[True],
+        description="Whether a store of this service holds the text of its domains: without one, there are no batches.",
+    )
     url: str = Field(examples=["/v1/mixtures/small"])
 
 
@@ -129,6 +133,7 @@ def publish(
         change=done.change,
         replaced=done.replaced,
         text=KeptText.SENT if done.text == hashlib.sha256(bundle.spec).hexdigest() else KeptText.FIRST,
+        batches=services.has_text(lock),
         url=url,
     )
 

@@ -84,6 +84,8 @@ def publish(
     print(f"{name}: {done['change']}, {service.url}{done['url']}")
     if done["text"] == "first":
         print("text: first; the spec that was sent first with this lock stays, as it says the same in other words")
+    if done.get("batches") is False:  # a service of an earlier version does not say
+        print("no store there holds its text: no batches; the service's MIXTURE_STORE_DIRS names folders of stores")
     print(f"digest {done['digest']}, " + ("without a lock of yours to compare" if lock is None else f"that of {lock}"))
 
 

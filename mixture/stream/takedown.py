@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from mixture.errors import AmendError, Place, nearest
 from mixture.plan import Lock
@@ -21,15 +21,22 @@ Range = tuple[int, int]
 def masks_of(store: Store, file: str | os.PathLike[str], first_step: int, lock: Lock) -> tuple[Mask, ...]:
     """The masks that take down what a file says (`mixture.plan.mask_file`) from a step on, beside the lock's own.
 
+    Raises as `masks_of_lines`, and AmendError `mask-file-invalid`, `mask-file-missing`.
+    """
+    return masks_of_lines(store, read_mask_file(file), first_step, lock)
+
+
+def masks_of_lines(store: Store, lines: Sequence[MaskLine], first_step: int, lock: Lock) -> tuple[Mask, ...]:
+    """The masks that take down documents and ranges from a step on, beside the lock's own.
+
     A document is taken down wherever the lock's domains have it, its text without the end-of-document behind it.
     What is said twice, or taken down by the lock already, is taken down once; what lies only in domains of which the
     lock knows nothing is not in its run.
 
-    Raises AmendError, with the line: `mask-file-invalid`; `document-unknown`, where the store has none with that id;
+    Raises AmendError, with the line: `document-unknown`, where the store has none with that id;
     `unknown-domain`; `range-outside`; `mask-begins-later`, where the lock takes some of it down from a later step on.
     Raises StoreError where the store is not the lock's.
     """
-    lines = read_mask_file(file)
     require_agreement(store, lock)
     own = _Own(lock, first_step)
     ranges: dict[str, list[Range]] = defaultdict(list)

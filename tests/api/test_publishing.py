@@ -90,6 +90,7 @@ def test_what_is_published_is_read_back_as_the_library_makes_it(app, put, tmp_pa
         "change": "created",
         "replaced": None,
         "text": "sent",
+        "batches": False,
         "url": "/v1/mixtures/small",
     }
     assert answer.headers["ETag"] == ask(app, "GET", "/v1/mixtures/small").headers["ETag"]
