@@ -26,8 +26,8 @@ from mixture.formats import DOMAIN, FORMATS, Exported, Holds, MixtureFormat, Wei
 
 router = APIRouter(prefix="/v1/mixtures", tags=["mixtures"], dependencies=[Reads])
 
-MOST_ROWS = 20_000
-"""Domains times phases that are written at once: YAML of so many takes some ten seconds."""
+MOST_ROWS = 5_000
+"""Domains times phases that are written at once: YAML of so many takes up to four seconds."""
 TEXT, ZIP = "text/plain", "application/zip"
 AS_ZIP: dict[str, Any] = {"schema": {"type": "string", "format": "binary"}}
 AS_TEXT: dict[str, Any] = {"schema": {"type": "string"}, "example": "# demo, lock 92ff…\ndata_stages:\n- name: …\n"}

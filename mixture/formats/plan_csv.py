@@ -31,7 +31,7 @@ def _rows(run: Run) -> Iterator[tuple[object, ...]]:
     for stage in run.stages:
         for d, domain in enumerate(run.domains):
             tokens = stage.sequences[d] * stage.sequence_length
-            held = domain.pool_tokens or domain.tokens
+            held = domain.held
             yield (
                 stage.name, stage.first_step, stage.steps, stage.sequence_length, stage.batch_sequences,
                 domain.name, run.paths[d], stage.texts[d], stage.sequences[d], tokens,

@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, TypeVar
 
-from mixture.errors import UnitError
+from mixture.errors import FormatError, SpecError, UnitError
 from mixture.formats.declared import SourceFile
 from mixture.formats.format import Remark
 from mixture.spec.document import parse_document
@@ -77,8 +77,22 @@ class LeftOut:
 
 
 def root_of(source: SourceFile) -> Node:
-    """The file's nodes. Raises SpecError, with line and column, where it is not YAML or JSON."""
-    return parse_document(source.text, file=str(source.path))
+    """The file's nodes.
+
+    Raises SpecError, with line and column, where it is not YAML or JSON; FormatError `yaml-feature` for anchors, merge
+    keys and tags: what they make of a file is for its own trainer to say.
+    """
+    try:
+        return parse_document(source.text, file=str(source.path))
+    except SpecError as error:
+        if error.code != "yaml-feature":
+            raise
+        raise FormatError(
+            "anchors, aliases, merge keys, tags, directives and second documents are not read here",
+            code=error.code,
+            place=error.place,
+            hint="let the trainer write the file out, and import that",
+        ) from error
 
 
 def some_fields(node: Node, readers: Mapping[str, Reader], left_out: LeftOut) -> dict[str, Any]:

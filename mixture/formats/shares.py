@@ -8,6 +8,7 @@ divided by its mean length in tokens, all divided by their sum.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Never
 
@@ -18,6 +19,7 @@ from mixture.plan import decimal
 from mixture.schedule import WHOLE
 from mixture.units import format_exact, quote
 
+_DIGITS = Context(prec=50)
 FLOAT_DIGITS = 17
 """Digits that a float keeps. Weights over 10**15 have at most 15, and come back from a float as they were written."""
 
@@ -33,7 +35,7 @@ def texts_of(
     if unit is not WeightUnit.DOCUMENTS:
         return tuple(plain(format_exact(Fraction(weight, WHOLE))) for weight in weights)
     lengths = {d: mean_length(names[d], catalog) for d, weight in enumerate(weights) if weight}
-    counts = [Fraction(weight) / lengths[d] if weight else Fraction(0) for d, weight in enumerate(weights)]
+    counts = [_near(weight / lengths[d]) if weight else Fraction(0) for d, weight in enumerate(weights)]
     total = sum(counts, Fraction(0))
     return tuple(plain(decimal(count / total, digits=FLOAT_DIGITS)) for count in counts)
 
@@ -42,7 +44,10 @@ def token_weights(weights: Mapping[str, Fraction], unit: WeightUnit, catalog: Ca
     """Weights by domain in a unit as weights of tokens; they sum to whatever they sum to."""
     match unit:
         case WeightUnit.DOCUMENTS:
-            return {name: weight * mean_length(name, catalog) if weight else weight for name, weight in weights.items()}
+            return {
+                name: _near(weight * mean_length(name, catalog)) if weight else weight
+                for name, weight in weights.items()
+            }
         case WeightUnit.EPOCHS:
             return {name: weight * catalog.domains[catalog.index(name)].tokens for name, weight in weights.items()}
     return weights
@@ -59,6 +64,11 @@ def mean_length(name: str, catalog: Catalog | None) -> Fraction:
             "a column `documents` says it; for samples that are rows of one length, --unit sequences is right",
         )
     return Fraction(domain.tokens, domain.documents)
+
+
+def _near(x: Fraction) -> Fraction:
+    """The same to 50 digits: exact ratios of thousands of sizes would have a common denominator of as many digits."""
+    return Fraction(_DIGITS.divide(Decimal(x.numerator), Decimal(x.denominator)))
 
 
 def plain(text: str) -> str:

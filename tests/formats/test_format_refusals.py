@@ -46,6 +46,7 @@ WRONG = [
     ("levanter", "train_weights: {wb: 1}\n", "unknown-domain", 1),
     ("levanter", "train_weights: [[0, {web: 1}], [9, {code: 1}]]\n", "phases-without-length", 1),
     ("levanter", "train_weights: {web: 1\n", "yaml-syntax", 2),
+    ("levanter", "model: {}\ntrain_weights: &w {web: 1}\n", "yaml-feature", 2),
     ("marin-json", '{"phase0_weights": {"web": 1}, "phase2_weights": {"web": 1}}', "phase-missing", 1),
     ("marin-json", '{"phase0_weights": {"web": 1},\n "phase_budgets": [1, 2]}', "phases-miss-budget", 2),
     ("marin-json", '{"weights": {"web": 1}}', "unknown-key", 1),
