@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from mixture.plan.diff_words import Number
 
 SHOWN = 40
-MOST_PHASES = 4
-"""Phases whose weights stand beside those of the run: more would make lines that nobody reads."""
 
 EXAMPLE = (
     "Example: mixture diff HEAD~1 mixtures/demo/mixture.yaml · mixture diff main:a/mixture.yaml b.lock.json --by source"
@@ -70,23 +68,24 @@ def diff(
 
 def show(found: Diff, *, most: int | None) -> None:
     """Print a comparison: a sentence, tables of phases and of what moved (`most`; None: all), and the rest."""
-    from mixture.plan.diff_words import agreement_words, remarks, unmoved_words
+    from mixture.plan.diff_words import digest_words, headline, remarks, rounding_words, unmoved_words
     from mixture.units import format_count, format_short
 
-    print(agreement_words(found.agreement))
-    for letter, side in (("A", found.a), ("B", found.b)):
-        print(f"{letter}: {printable(side.name)}{f', lock {side.digest}' if side.digest else ''}")
+    print(headline(found.agreement))
+    for words in digest_words(found, printable):
+        print(words)
     print()
-    shown = [move for move in found.moves if most is None or move.is_change][:most]
+    shown = found.moves if most is None else found.moved[:most]
     for made in (_phases, _moves) if shown else (_phases,):
         whole, width = made(found, shown, format_count), terminal_width()
         print_table(whole if width is None or width_of(whole) <= width else made(found, shown, format_short))
     left = len(found.moves) - len(shown)
-    if not shown:
+    if not shown and not found.rounded:
         print(unmoved_words(found, "domains" if found.by is None else f"groups by {printable(found.by)}") + "\n")
     elif left:
-        moved = sum(move.is_change for move in found.moves) - len(shown)
-        print(f"… and {left:,} more, of which {moved or 'none'} moved; --all shows them\n")
+        moved = len(found.moved) - len(shown)
+        rounded = f", {rounding_words(len(found.rounded))}" if found.rounded else ""
+        print(f"… and {left:,} more, of which {moved or 'none'} moved{rounded}; --all shows them\n")
     for remark in remarks(found, lambda name: repr(printable(name))):
         print(remark)
 
@@ -105,19 +104,14 @@ def _phases(found: Diff, _: Sequence[Move], number: Number) -> Table:
 
 
 def _moves(found: Diff, moves: Sequence[Move], number: Number) -> Table:
-    from mixture.plan.diff_words import MOVE_HEADS, between, move_cells, percent
+    from mixture.plan.diff_words import MOVE_HEADS, move_cells, shown_phases, weight_cells
 
-    phases = [pair for pair in found.phases if pair.distance is None or pair.distance.half_l1]
-    phases = phases if len(phases) <= MOST_PHASES else []
+    phases = shown_phases(found)
     what = "Domains" if found.by is None else f"Groups by {printable(found.by)}"
     names = [printable(pair.name) for pair in phases]
-    title = f"{plain(what)}, shares are of tokens, changes in percentage points"
+    title = f"{plain(what)}, shares are of tokens, changes B's less A's, in percentage points"
     shown = table(title, "<domain" if found.by is None else f"<{printable(found.by)}", *MOVE_HEADS, *names)
     for move in moves:
-        weights = [
-            between(*(percent(None if side is None else side.weight(move.domains)) for side in (pair.a, pair.b)))
-            for pair in phases
-        ]
         name = "none" if move.name is None else printable(move.name)
-        shown.add_row(plain(name), *move_cells(move, number), *weights)
+        shown.add_row(plain(name), *move_cells(move, number), *weight_cells(phases, move))
     return shown

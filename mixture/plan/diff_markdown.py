@@ -9,12 +9,16 @@ from mixture.plan.diff import Diff, Move
 from mixture.plan.diff_words import (
     MOVE_HEADS,
     PHASE_HEADS,
-    agreement_words,
+    digest_words,
+    headline,
     move_cells,
     phase_cells,
     remarks,
+    rounding_words,
     run_cells,
+    shown_phases,
     unmoved_words,
+    weight_cells,
 )
 from mixture.units import format_short
 
@@ -36,34 +40,45 @@ def code(text: str) -> str:
 
 
 def _lines(diff: Diff, most: int | None) -> Iterator[str]:
-    yield f"**{code(diff.a.name)} → {code(diff.b.name)}** {agreement_words(diff.agreement)}"
+    yield f"**{code(diff.a.name)} → {code(diff.b.name)}** {headline(diff.agreement)}"
     yield ""
+    yield from [*(f"- {words}" for words in digest_words(diff, code)), ""]
     phases = [[code(name), *cells] for name, cells in phase_cells(diff, format_short)]
     yield from _table(("phase", *PHASE_HEADS), [*phases, ["**run**", *run_cells(diff, format_short)]])
     yield ""
     said = [f"- {remark}" for remark in remarks(diff, code)]
     yield from [*said, ""] if said else []
-    changed = [move for move in diff.moves if move.is_change]
     what = "domains" if diff.by is None else f"groups by {code(diff.by)}"
-    if not changed:
+    if not diff.moved and not diff.rounded:
         yield unmoved_words(diff, what)
         return
-    yield f"Of {len(diff.moves):,} {what}, {len(changed):,} moved. Shares are of tokens, changes in percentage points."
-    yield ""
-    heads = ("domain" if diff.by is None else code(diff.by), *MOVE_HEADS)
-    yield from _table(heads, map(_move, changed[:SHOWN]))
-    rest = changed[SHOWN:most]
+    count = f"Of {len(diff.moves):,} {what}, {len(diff.moved):,} moved"
+    yield f"{count}. Shares are of tokens, changes B’s less A’s, in percentage points."
+    beside = shown_phases(diff)
+    heads = ("domain" if diff.by is None else code(diff.by), *MOVE_HEADS, *(code(pair.name) for pair in beside))
+
+    def rows(moves: Sequence[Move]) -> Iterator[str]:
+        yield ""
+        yield from _table(heads, ([*_move(move), *weight_cells(beside, move)] for move in moves))
+
+    if diff.moved:
+        yield from rows(diff.moved[:SHOWN])
+    rest = diff.moved[SHOWN:most]
     if rest:
-        yield ""
-        yield f"<details><summary>{len(rest):,} more</summary>"
-        yield ""
-        yield from _table(heads, map(_move, rest))
-        yield ""
-        yield "</details>"
-    left = len(changed) - SHOWN - len(rest)
+        yield from _folded(f"{len(rest):,} more", rows(rest))
+    left = len(diff.moved) - SHOWN - len(rest)
     if left > 0:
         yield ""
         yield f"{left:,} more that moved less are left out."
+    rounded = diff.rounded if most is None else diff.rounded[: max(0, most - len(diff.moved))]
+    if diff.rounded:
+        yield from _folded(rounding_words(len(diff.rounded)), rows(rounded))
+
+
+def _folded(summary: str, lines: Iterable[str]) -> Iterator[str]:
+    yield from ("", f"<details><summary>{summary}</summary>")
+    yield from lines
+    yield from ("", "</details>")
 
 
 def _move(move: Move) -> list[str]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeVar
 
+from mixture.plan.lock import Mask
 from mixture.schedule import Batch, ScheduleData, Segment, agreed_steps
 
 T = TypeVar("T", Segment, Batch)
@@ -24,23 +25,37 @@ class Parting(StrEnum):
     WEIGHTS = "the weights"
     SKIP = "the text left out"
     SIZES = "the tokens of domains"
+    POOLS = "the pools of domains"
     DOMAINS = "the order of domains"
     START = "where a segment or a batch begins"
+
+
+@dataclass(frozen=True, slots=True)
+class TakenDown:
+    """Text that one of two runs alone has taken down, from the first step on at which any of it is."""
+
+    first_step: int
+    a_tokens: int
+    b_tokens: int
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
     """What two runs, of a_steps and b_steps, read alike.
 
-    steps:    the first step that they do not read alike, or the shorter one's steps: by history, so that a checkpoint
-              of either up to here may go on in the other
-    parts_by: what differs at that step; empty where one or both end there
+    steps:       the first step that they do not read alike, or the shorter one's steps, by history
+    parts_by:    what differs at that step; empty where one or both end there
+    taken_down:  None where both hide the same text
+    resume_step: a checkpoint of either up to and at this step goes on under the other: both read and hide the same
+                 before it, of domains with the same text
     """
 
     a_steps: int
     b_steps: int
     steps: int
     parts_by: tuple[Parting, ...]
+    taken_down: TakenDown | None
+    resume_step: int
 
     @property
     def to_end(self) -> bool:
@@ -49,15 +64,48 @@ class Agreement:
 
     @property
     def is_whole(self) -> bool:
-        """Whether every step of both reads the same."""
+        """Whether every step of both reads the same sequences."""
         return self.steps == max(self.a_steps, self.b_steps)
 
 
-def agreement_of(a: ScheduleData, b: ScheduleData) -> Agreement:
-    """From which step two runs part, and in what."""
+def agreement_of(
+    a: ScheduleData,
+    b: ScheduleData,
+    *,
+    masks: tuple[Collection[Mask], Collection[Mask]] = ((), ()),
+    retexted: Collection[str] = (),
+) -> Agreement:
+    """From which step two runs part, and in what.
+
+    masks: of both; retexted: domains whose text is another
+    """
     steps = agreed_steps(a, b)
     parts = steps < min(a.steps, b.steps)
-    return Agreement(a.steps, b.steps, steps, tuple(_differing(a, b, steps)) if parts else ())
+    hidden = _taken_down(*map(set, masks))
+    # Of domains with other text nothing may have been read: their first segment is as late as it can be.
+    read = [
+        segment.first_step
+        for data in (a, b)
+        for domain, weights in zip(data.domains, zip(*(one.weights for one in data.segments), strict=True), strict=True)
+        if domain.name in retexted
+        for segment, weight in zip(data.segments, weights, strict=True)
+        if weight
+    ]
+    return Agreement(
+        a.steps,
+        b.steps,
+        steps,
+        tuple(_differing(a, b, steps)) if parts else (),
+        hidden,
+        min([steps, *read, *([hidden.first_step] if hidden else [])]),
+    )
+
+
+def _taken_down(a: set[Mask], b: set[Mask]) -> TakenDown | None:
+    if a == b:
+        return None
+    tokens = [sum(mask.tokens for mask in own) for own in (a - b, b - a)]
+    return TakenDown(min(mask.first_step for mask in a ^ b), *tokens)
 
 
 def _differing(a: ScheduleData, b: ScheduleData, step: int) -> Iterator[Parting]:
@@ -72,8 +120,9 @@ def _differing(a: ScheduleData, b: ScheduleData, step: int) -> Iterator[Parting]
     weights, other_weights = _weights(a, s), _weights(b, t)
     found += [Parting.WEIGHTS] if weights != other_weights else []
     found += [Parting.SKIP] if s.skip != t.skip else []
-    sizes, other_sizes = ({d.name: (d.tokens, d.pool_tokens) for d in data.domains} for data in (a, b))
-    found += [Parting.SIZES] if any(sizes[n] != other_sizes[n] for n in weights.keys() & other_weights.keys()) else []
+    for what, field in ((Parting.SIZES, "tokens"), (Parting.POOLS, "pool_tokens")):
+        sizes, other_sizes = ({d.name: getattr(d, field) for d in data.domains} for data in (a, b))
+        found += [what] if any(sizes[n] != other_sizes[n] for n in weights.keys() & other_weights.keys()) else []
     if not found:
         # Trees break ties by a domain's place.
         found = [Parting.DOMAINS if list(weights) != list(other_weights) else Parting.START]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -13,7 +13,8 @@ from mixture.catalog import Catalog
 from mixture.catalog.cells import cell_text
 from mixture.errors import CatalogError, nearest
 from mixture.plan.findings import Finding
-from mixture.plan.lock import Lock, LockPhase, Mask
+from mixture.plan.lineage import lineage_of
+from mixture.plan.lock import Amends, Lock, LockPhase, Mask
 from mixture.plan.plan import Plan
 from mixture.schedule import Schedule, ScheduleData
 from mixture.units import quote
@@ -21,7 +22,7 @@ from mixture.units import quote
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """A phase of a run, or the whole run (`phase` is None): what it draws, by domain.
+    """A phase of a run or steps of one, or the whole run (`phase` is None): what it draws, by domain.
 
     weights: token shares as integers, to be divided by `whole`: a phase's weights, and of the run the tokens drawn
     tokens:  the tokens drawn
@@ -54,6 +55,7 @@ class Side:
     phases:   those that have a step, in order
     catalog:  the table of its domains, where it is known
     content:  digests of the domains' text, where a lock fixes it; masks: text that it says was taken down
+    amends:   a lock's amendments, oldest first
     refusals: the plan's errors that refuse a lock
     """
 
@@ -66,6 +68,7 @@ class Side:
     catalog: Catalog | None
     content: Mapping[str, str]
     masks: tuple[Mask, ...]
+    amends: tuple[Amends, ...]
     refusals: tuple[Finding, ...]
 
     @cached_property
@@ -82,14 +85,31 @@ class Side:
     @cached_property
     def run(self) -> Stretch:
         """The whole run."""
-        drawn = map(sum, zip(*(piece.tokens for piece in self._pieces), strict=True))
+        drawn = map(sum, zip(*(stretch.tokens.values() for stretch in self.stretches.values()), strict=True))
         tokens = dict(zip(self.sizes, drawn, strict=True))
         return Stretch(None, 0, self.data.steps, tokens, tokens, self.sizes, sum(tokens.values()))
 
     @cached_property
     def stretches(self) -> dict[str, Stretch]:
         """The phases by name, in order."""
-        return {phase.name: self._stretch(phase) for phase in self.phases}
+        return {phase.name: stretch for phase, stretch in zip(self.phases, self.cut(()), strict=True)}
+
+    def cut(self, steps: Iterable[int]) -> list[Stretch]:
+        """The run in order, in stretches that begin with a phase or at one of these steps."""
+        phases = {phase.first_step: phase for phase in self.phases}
+        segments = {segment.first_step: segment for segment in self.data.segments}
+        begins = {*phases, *(step for step in steps if step < self.data.steps)}
+        bounds = sorted({*begins, *segments, self.data.steps})
+        phase, segment, made = self.phases[0], self.data.segments[0], list[list[_Piece]]()
+        for (first, end), (before, after) in zip(
+            pairwise(bounds), pairwise(map(self.schedule.counts, bounds)), strict=True
+        ):
+            phase, segment = phases.get(first, phase), segments.get(first, segment)
+            if first in begins:
+                made.append([])
+            tokens = ((after - before) * segment.sequence_length).tolist()
+            made[-1].append(_Piece(phase.name, first, end, segment.weights, tokens))
+        return [self._stretch(pieces) for pieces in made]
 
     def stretch(self, phase: str | None) -> Stretch:
         """A phase of these, or the run (None)."""
@@ -120,9 +140,8 @@ class Side:
         cells = table[column].to_pylist()
         return {name: cell_text(cells[self.catalog.index(name)]) for name in self.sizes}
 
-    def _stretch(self, phase: LockPhase) -> Stretch:
-        """A phase in one segment has the segment's weights; in several, their mean, by tokens."""
-        inside = [piece for piece in self._pieces if piece.phase is phase]
+    def _stretch(self, inside: Sequence[_Piece]) -> Stretch:
+        """A stretch of one segment has the segment's weights; of several, their mean, by tokens."""
         whole = [sum(piece.tokens) for piece in inside]
         weights = inside[0].weights
         if len(inside) > 1:
@@ -130,37 +149,23 @@ class Side:
             weights = tuple(sum(map(mul, own, whole)) for own in by_piece)
         tokens = map(sum, zip(*(piece.tokens for piece in inside), strict=True))
         return Stretch(
-            phase.name,
-            phase.first_step,
-            phase.steps,
+            inside[0].phase,
+            inside[0].first_step,
+            inside[-1].end_step - inside[0].first_step,
             dict(zip(self.sizes, weights, strict=True)),
             dict(zip(self.sizes, tokens, strict=True)),
             self.sizes,
             sum(weights),
         )
 
-    @cached_property
-    def _pieces(self) -> list[_Piece]:
-        """The run in order, in pieces that lie in one phase and one segment each."""
-        starts = {phase.first_step for phase in self.phases} | {segment.first_step for segment in self.data.segments}
-        bounds = sorted(starts | {self.data.steps})
-        phases, segments = iter(self.phases), iter(self.data.segments)
-        counts = map(self.schedule.counts, bounds)
-        phase, segment, made = next(phases), next(segments), list[_Piece]()
-        for (first, _), (before, after) in zip(pairwise(bounds), pairwise(counts), strict=True):
-            if first == phase.first_step + phase.steps:
-                phase = next(phases)
-            if first == segment.first_step + segment.steps:
-                segment = next(segments)
-            made.append(_Piece(phase, segment.weights, ((after - before) * segment.sequence_length).tolist()))
-        return made
-
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
     """A part of a phase with one segment's weights, and the tokens that it draws by domain."""
 
-    phase: LockPhase
+    phase: str
+    first_step: int
+    end_step: int
     weights: tuple[int, ...]
     tokens: list[int]
 
@@ -182,6 +187,7 @@ def side_of(held: Lock | Plan, *, name: str | None = None, catalog: Catalog | No
             catalog=catalog,
             content=held.content,
             masks=held.masks,
+            amends=lineage_of(held),
             refusals=(),
         )
     laid = (phase.laid for phase in held.phases if phase.laid.steps)
@@ -195,5 +201,6 @@ def side_of(held: Lock | Plan, *, name: str | None = None, catalog: Catalog | No
         catalog=held.catalog,
         content={},
         masks=(),
+        amends=(),
         refusals=held.refusals,
     )

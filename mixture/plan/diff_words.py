@@ -5,30 +5,55 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 
-from mixture.plan.diff import Diff, Distance, Figures, Move
-from mixture.plan.diff_parting import Agreement
+from mixture.plan.diff import Diff, Distance, Figures, Move, PhasePair
+from mixture.plan.diff_parting import Agreement, TakenDown
 from mixture.plan.diff_sides import Side, Stretch
 from mixture.plan.figures import decimal
+from mixture.plan.words import NAMED, Quote, counted, listed, names_of
 from mixture.units import format_count
 
-NAMED = 5
-"""Names that a line lists; the others are counted."""
-Quote = Callable[[str], str]
+MOST_PHASES = 4
+"""Phases whose weights stand beside those of the run: more would make lines that nobody reads."""
+
+
+def headline(agreement: Agreement, *, a: str = "A", b: str = "B") -> str:
+    """From which step they part, in what, and whose checkpoints go on, in sentences. a, b: what the two are called."""
+    said = agreement_words(agreement, a=a, b=b)
+    steps = agreement.resume_step
+    is_same = agreement.is_whole and steps == agreement.steps
+    return said if is_same or not steps else f"{said} Checkpoints up to step {steps:,} go on under both."
 
 
 def agreement_words(agreement: Agreement, *, a: str = "A", b: str = "B") -> str:
-    """From which step they part, and in what, as a sentence. a, b: what the two are called in it."""
+    """From which step they part, and in what."""
     steps = format_count(agreement.steps)
+    hidden = agreement.taken_down
+    down = "" if hidden is None else _taken_down(hidden, a, b)
+    same = "the same sequences" if down else "the same"
     if agreement.is_whole:
-        return f"They read the same in all of their {steps} steps."
+        return f"They read {same}; {down}." if down else f"They read the same in all of their {steps} steps."
     if agreement.to_end:
         shorter, longer = (a, b) if agreement.a_steps == agreement.steps else (b, a)
         more = max(agreement.a_steps, agreement.b_steps) - agreement.steps
-        return f"They read the same before step {steps}, where {shorter} ends; {longer} goes on for {more:,} steps."
-    what = _listed([part.value for part in agreement.parts_by])
-    if agreement.steps == 0:
-        return f"They differ from the first step on, in {what}."
-    return f"They read the same before step {steps}; from there they differ in {what}."
+        said = (
+            f"They read {same} before step {steps}, where {shorter} ends; {longer} goes on for {counted(more, 'step')}."
+        )
+    else:
+        what = listed([part.value for part in agreement.parts_by])
+        said = f"They differ from the first step on, in {what}."
+        if agreement.steps:
+            said = f"They read {same} before step {steps}; from there they differ in {what}."
+    return f"{said} {down[0].upper()}{down[1:]}." if down else said
+
+
+def _taken_down(hidden: TakenDown, a: str, b: str) -> str:
+    start = f"from step {hidden.first_step:,} on" if hidden.first_step else "from the first step on"
+    if hidden.a_tokens and hidden.b_tokens:
+        return (
+            f"{start} {a} has {hidden.a_tokens:,} and {b} {hidden.b_tokens:,} tokens taken down that the other has not"
+        )
+    name, tokens = (a, hidden.a_tokens) if hidden.a_tokens else (b, hidden.b_tokens)
+    return f"{start} {name} has {counted(tokens, 'token')} taken down"
 
 
 def unmoved_words(diff: Diff, what: str) -> str:
@@ -38,29 +63,67 @@ def unmoved_words(diff: Diff, what: str) -> str:
 
 def remarks(diff: Diff, quote: Quote) -> Iterator[str]:
     """What else differs, a line each; `quote` makes a name one that can be printed."""
-    for side, only in (("A", diff.only_a), ("B", diff.only_b)):
+    for letter, only in (("A", diff.only_a), ("B", diff.only_b)):
         if only:
-            yield f"Only in {side}: {_names(only, quote)}."
-    if diff.resized:
-        shown = [f"{quote(one.name)} {one.a:,} → {one.b:,}" for one in diff.resized[:NAMED]]
-        yield f"Other tokens of {_domains(len(diff.resized))}: {_listed(shown, more=len(diff.resized) - NAMED)}."
+            yield f"Only in {letter}: {names_of(only, quote)}."
+    for what, held in (("tokens", diff.resized), ("pools", diff.repooled)):
+        if held:
+            shown = [f"{quote(one.name)} {_size(one.a)} → {_size(one.b)}" for one in held[:NAMED]]
+            yield f"Other {what} of {counted(len(held), 'domain')}: {listed(shown, more=len(held) - NAMED)}."
     if diff.retexted:
-        yield f"Other text in {_domains(len(diff.retexted))}: {_names(diff.retexted, quote)}."
-    if diff.masks_differ:
-        yield f"Other text is taken down: {_masked(diff.a)} in A, {_masked(diff.b)} in B."
+        yield f"Other text in {counted(len(diff.retexted), 'domain')}: {names_of(diff.retexted, quote)}."
+    yield from _amended(diff, quote)
     if diff.regrouped:
-        count = _domains(len(diff.regrouped))
-        yield f"Grouped as B has them, and otherwise in A: {count}, {_names(diff.regrouped, quote)}."
-    for side, held in (("A", diff.a), ("B", diff.b)):
-        if held.refusals:
-            codes = sorted({finding.code.value for finding in held.refusals})
-            yield f"No lock can be made of {side}: {', '.join(codes)}."
+        count = counted(len(diff.regrouped), "domain")
+        yield f"Grouped as B has them, and otherwise in A: {count}, {names_of(diff.regrouped, quote)}."
+    for letter, side in (("A", diff.a), ("B", diff.b)):
+        if side.refusals:
+            codes = sorted({finding.code.value for finding in side.refusals})
+            yield f"No lock can be made of {letter}: {', '.join(codes)}."
+
+
+def _amended(diff: Diff, quote: Quote) -> Iterator[str]:
+    """The amendments that one side alone has, and why; the last of many."""
+    for letter, side, other in (("A", diff.a, diff.b), ("B", diff.b, diff.a)):
+        known = set(other.amends)
+        own = [one for one in side.amends if one not in known]
+        said = [f"at step {one.step:,}{'' if one.reason is None else f', {quote(one.reason)}'}" for one in own[-NAMED:]]
+        more = [f"{len(own) - NAMED:,} before"] if len(own) > NAMED else []
+        if own:
+            yield f"Amendments of {letter} alone: {'; '.join([*more, *said])}."
+
+
+def digest_words(diff: Diff, quote: Quote) -> Iterator[str]:
+    """What A and B are, a line each."""
+    for letter, side in (("A", diff.a), ("B", diff.b)):
+        yield f"{letter}: {quote(side.name)}{f', lock {side.digest}' if side.digest else ''}"
+
+
+def rounding_words(count: int) -> str:
+    """How many moves are of rounding."""
+    return f"{count:,} by rounding only, below 0.0001 points"
 
 
 PHASE_HEADS = ("first step", "steps", "tokens", "batch", "length", "half-L1", "Hellinger")
 MOVE_HEADS = ("share", "change", "tokens read", "epochs")
 Number = Callable[[int], str]
 """How tokens are written: whole, or short."""
+
+
+def shown_phases(diff: Diff) -> list[PhasePair]:
+    """Those whose weights stand beside those of the run, in order: of many those that are furthest apart."""
+    apart = [pair for pair in diff.phases if pair.distance is None or pair.distance.half_l1]
+    furthest = sorted(apart, key=lambda pair: pair.distance.half_l1 if pair.distance else 0, reverse=True)
+    kept = [id(pair) for pair in furthest[:MOST_PHASES]]
+    return [pair for pair in apart if id(pair) in kept]
+
+
+def weight_cells(pairs: Sequence[PhasePair], move: Move) -> list[str]:
+    """The weights of a move in phases, `a → b` where they differ."""
+    return [
+        between(*(percent(None if side is None else side.weight(move.domains)) for side in (pair.a, pair.b)))
+        for pair in pairs
+    ]
 
 
 def phase_cells(diff: Diff, number: Number) -> Iterator[tuple[str, list[str]]]:
@@ -124,19 +187,5 @@ def _distance(found: Distance | None) -> list[str]:
     return ["", ""] if found is None else [decimal(Fraction(x), digits=4) for x in (found.half_l1, found.hellinger)]
 
 
-def _masked(side: Side) -> str:
-    tokens = sum(mask.tokens for mask in side.masks)
-    return f"{tokens:,} tokens" if tokens else "none"
-
-
-def _domains(count: int) -> str:
-    return f"{count:,} domain" if count == 1 else f"{count:,} domains"
-
-
-def _names(names: Sequence[str], quote: Quote) -> str:
-    return _listed([quote(name) for name in names[:NAMED]], more=len(names) - NAMED)
-
-
-def _listed(words: Sequence[str], *, more: int = 0) -> str:
-    parts = [*words, *([f"{more:,} more"] if more > 0 else [])]
-    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+def _size(tokens: int | None) -> str:
+    return "whole" if tokens is None else f"{tokens:,}"

@@ -220,7 +220,10 @@ def test_tables_show_what_moved_and_the_first_line_says_where_they_part(small: P
     other.write_text((small / "mixture.yaml").read_text().replace("a: 20%, b: 80%", "a: 40%, b: 60%"))
     shown = run("diff", small / "mixture.yaml", other).stdout
     first, one, two, *_ = shown.splitlines()
-    assert first == "They read the same before step 80; from there they differ in the weights."
+    assert first == (
+        "They read the same before step 80; from there they differ in the weights."
+        " Checkpoints up to step 80 go on under both."
+    )
     assert (one, two) == (f"A: {small}/mixture.yaml", f"B: {other}")
     (second,) = (line for line in shown.splitlines() if line.startswith(" second"))
     assert second.split() == ["second", "80", "20", "20,480", "8", "128", "0.2", "0.156"]

@@ -10,7 +10,21 @@ import pytest
 
 from mixture.catalog import read_catalog
 from mixture.errors import CatalogError
-from mixture.plan import Mask, amend, diff, diff_json, make_lock, make_plan, side_of
+from mixture.plan import (
+    Mask,
+    Parting,
+    Resized,
+    amend,
+    diff,
+    diff_json,
+    make_lock,
+    make_plan,
+    parting_step,
+    side_of,
+)
+from mixture.plan.diff_parting import TakenDown
+from mixture.plan.diff_words import remarks
+from mixture.schedule import Schedule
 
 CATALOG = "domain,tokens,cluster\nbooks,300000,prose\ncode,100000,code\nnews,50000,prose\nweb,1000000,\n"
 BEFORE = (
@@ -96,15 +110,29 @@ def test_distances_are_those_of_the_formulas(plan):
 
 def test_the_same_weights_are_at_no_distance_whatever_the_length_of_the_phase(plan):
     a, b = plan(*BEFORE), plan(*BEFORE, budget="137 steps", batch="24 sequences")
-    assert [pair.distance.half_l1 for pair in diff(a, b).phases] == [0, 0]
+    by_name = {pair.name: pair for pair in diff(a, b).phases}
+    assert by_name["early"].distance.half_l1 == 0
+    assert by_name["late → early"].distance.half_l1 == Fraction(6, 10)
+    a, b = plan(*BEFORE), plan(*BEFORE, budget="1000 steps")
+    (late,) = (pair for pair in diff(a, b).phases if pair.name == "late" and pair.a)
+    assert (late.a.first_step, late.b.first_step, late.distance.half_l1) == (60, 600, 0), "which share no step"
 
 
-def test_phases_are_matched_by_name_and_one_of_a_single_side_is_named_without_a_distance(plan):
-    found = diff(plan(*BEFORE), plan(BEFORE[0].replace("early", "first"), BEFORE[1]))
-    shown = [(pair.name, pair.a is not None, pair.b is not None, pair.distance is not None) for pair in found.phases]
-    assert shown == [("early", True, False, False), ("first", False, True, False), ("late", True, True, True)]
+def test_phases_are_compared_by_the_steps_that_they_share(plan):
+    renamed = plan(BEFORE[0].replace("early", "first").replace("60%", "80%"), BEFORE[1], budget="120 steps")
+    found = diff(plan(*BEFORE), renamed)
+    shown = [(pair.name, pair.first_step, (pair.a or pair.b).steps, pair.distance) for pair in found.phases]
+    assert [one[:3] for one in shown] == [
+        ("early → first", 0, 60),
+        ("late → first", 60, 36),
+        ("late", 96, 4),
+        ("late", 100, 20),
+    ]
+    assert [one[3] and one[3].half_l1 for one in shown] == [0, Fraction(6, 10), 0, None]
+    for side, stretches in ((found.a, [p.a for p in found.phases]), (found.b, [p.b for p in found.phases])):
+        assert sum(sum(one.tokens.values()) for one in stretches if one) == side.run.whole
     assert not found.is_same
-    assert found.agreement.is_whole
+    assert diff(plan(*BEFORE), plan(BEFORE[0].replace("early", "first"), BEFORE[1])).agreement.is_whole
 
 
 def test_a_domain_of_one_side_alone_counts_as_nothing_on_the_other(plan):
@@ -171,7 +199,70 @@ def test_locks_that_fix_other_text_or_hide_other_text_are_not_the_same(plan):
     for found in (diff(lock, other), diff(lock, masked)):
         assert found.agreement.is_whole
         assert not found.is_same
-    assert diff(lock, masked).masks_differ
+    assert diff(lock, other).agreement.resume_step == 0, "web was read from the first step on"
+    found = diff(lock, masked).agreement
+    assert (found.taken_down, found.resume_step) == (TakenDown(10, 0, 64), 10)
+    assert (found.steps, parting_step(lock, masked)) == (100, 10)
+    said = diff_json(diff(masked, lock))
+    assert (said["masks_differ"], said["resume_step"], said["agreed_steps"]) == (True, 10, 100)
+    assert said["taken_down"] == {"first_step": 10, "a_tokens": 64, "b_tokens": 0}
+
+
+def test_text_that_is_first_read_later_hinders_no_checkpoint_of_before(plan):
+    one = plan(BEFORE[1].replace("late", "start, steps: 30"), BEFORE[0].replace("share: 60%, ", ""))
+    locks = [make_lock(one, content={"web": digit * 64}) for digit in "ab"]
+    found = diff(*locks)
+    assert found.retexted == ("web",)
+    assert found.agreement.resume_step == 30
+
+
+def test_pools_that_differ_are_no_tokens_that_differ(plan):
+    lock = make_lock(plan(*BEFORE))
+    domains = tuple(
+        replace(one, pool_tokens=one.tokens // 2) if one.name == "web" else one for one in lock.data.domains
+    )
+    data = replace(lock.data, domains=domains)
+    pooled = replace(lock, data=data, _schedule=Schedule(data))
+    found = diff(lock, pooled)
+    assert (found.resized, found.repooled) == ((), (Resized("web", None, 500000),))
+    assert found.agreement.parts_by == (Parting.POOLS,)
+    assert diff_json(found)["repooled"] == [{"domain": "web", "a": None, "b": 500000}]
+    assert list(remarks(found, repr)) == ["Other pools of 1 domain: 'web' whole → 500,000."]
+
+
+def test_what_rounding_moves_is_told_from_what_a_change_moves(plan):
+    big = {"catalog": "domain,tokens\na,900000000\nb,900000000\nc,900000000\n", "batch": "100000 sequences"}
+    one = plan("{phase: all, weights: {a: 30%, b: 30%, c: 40%}}", **big)
+    found = diff(one, plan("{phase: all, weights: {a: 30.00002%, b: 30%, c: 39.99998%}}", **big))
+    assert ([move.name for move in found.moved], {move.name for move in found.rounded}) == ([], {"a", "c"})
+    assert {one["domain"] for one in diff_json(found)["moves"] if one["rounding"]} == {"a", "c"}
+    found = diff(one, plan("{phase: all, weights: {a: 30.0002%, b: 30%, c: 39.9998%}}", **big))
+    assert ({move.name for move in found.moved}, found.rounded) == ({"a", "c"}, ())
+    longer = diff(one, plan("{phase: all, weights: {a: 30%, b: 30%, c: 40%}}", budget="101 steps", **big))
+    assert len(longer.moved) == 3, "more tokens are no rounding"
+
+
+def test_a_domain_that_moves_in_phases_and_not_in_the_run_has_moved(plan):
+    halves = (
+        "{phase: one, share: 50%, weights: {books: 20%, code: 80%}}",
+        "{phase: two, weights: {books: 60%, code: 40%}}",
+    )
+    swapped = (halves[1].replace("two,", "one, share: 50%,"), halves[0].replace("one, share: 50%,", "two,"))
+    found = diff(plan(*halves), plan(*swapped))
+    assert {move.name for move in found.moved} == {"books", "code"}
+    assert [pair.distance.half_l1 for pair in found.phases] == [Fraction(4, 10)] * 2
+
+
+def test_amendments_of_one_side_alone_are_said_with_their_reasons(plan):
+    lock = make_lock(plan(*BEFORE))
+    first = amend(lock, 70, skip_steps=1, reason="a spike")
+    second = amend(first, 80, skip_steps=1)
+    assert "Amendments of B alone: at step 70, 'a spike'; at step 80." in list(remarks(diff(lock, second), repr))
+    assert "Amendments of A alone: at step 80." in list(remarks(diff(second, first), repr))
+    assert diff_json(diff(lock, second))["b"]["amendments"] == [
+        {"step": 70, "lock": lock.digest, "reason": "a spike"},
+        {"step": 80, "lock": first.digest, "reason": None},
+    ]
 
 
 def test_a_spec_that_can_not_be_locked_is_compared_and_said_to_be_so(plan):
@@ -203,6 +294,7 @@ def test_the_object_for_programs_has_exact_figures(plan):
     )
     assert books["phases"][1] == {
         "phase": "late",
+        "first_step": 60,
         "a": {"decimal": "0.5", "ratio": "1/2"},
         "b": {"decimal": "0.25", "ratio": "1/4"},
     }
@@ -210,14 +302,17 @@ def test_the_object_for_programs_has_exact_figures(plan):
     assert said["phases"][1]["hellinger"]["ratio"] is None
 
 
-def test_an_amended_lock_parts_at_its_step_and_its_phase_is_of_one_side(plan):
+def test_an_amended_phase_is_compared_with_what_it_was(plan):
     lock = make_lock(plan(*BEFORE))
     amended = amend(lock, 70, {"books": Fraction(1, 4), "code": Fraction(3, 4)})
     found = diff(lock, amended)
     assert (found.agreement.steps, found.agreement.to_end) == (70, False)
     early, late, rest = found.phases
     assert (early.distance.half_l1, late.distance.half_l1) == (0, 0)
-    assert (rest.name, rest.a, rest.b.first_step) == ("late@70", None, 70)
+    assert (rest.name, rest.a.first_step, rest.b.first_step, rest.a.steps) == ("late → late@70", 70, 70, 30)
+    assert rest.distance.half_l1 == Fraction(1, 4)
+    assert (rest.a.weight(["books"]), rest.b.weight(["books"])) == (Fraction(1, 2), Fraction(1, 4))
+    assert sum(late.a.tokens.values()) + sum(rest.a.tokens.values()) == 40 * 40 * 16
     assert by_name(found)["code"].weight_change > 0
 
 

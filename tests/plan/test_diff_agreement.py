@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mixture.plan import Parting, diff, make_lock, make_plan
+from mixture.plan import Mask, Parting, amend, diff, make_lock, make_plan
 from mixture.plan.diff_parting import agreement_of
-from mixture.plan.diff_words import agreement_words
+from mixture.plan.diff_words import agreement_words, headline
 from mixture.schedule import WHOLE, Batch, Domain, Schedule, ScheduleData, Segment, apportion
 
 CATALOG = "domain,tokens\na,300000\nb,100000\nc,500000\n"
@@ -140,3 +140,35 @@ def test_the_sentence_says_from_which_step_and_in_what(plan):
         agreement_words(agreed(one, late))
         == "They read the same before step 20; from there they differ in the weights."
     )
+
+
+def test_the_headline_says_what_is_taken_down_and_whose_checkpoints_go_on(plan):
+    one = make_lock(plan(*PHASES))
+    down = amend(one, 5, masks=[Mask(12, "a", 0, 500), Mask(30, "b", 0, 1)])
+    assert headline(agreed(one, one)) == "They read the same in all of their 40 steps."
+    assert headline(agreed(one, down)) == (
+        "They read the same sequences; from step 12 on B has 501 tokens taken down."
+        " Checkpoints up to step 12 go on under both."
+    )
+    assert headline(agreed(down, one), a="x") == (
+        "They read the same sequences; from step 12 on x has 501 tokens taken down."
+        " Checkpoints up to step 12 go on under both."
+    )
+    other = amend(one, 7, masks=[Mask(8, "c", 0, 9)])
+    assert headline(agreed(down, other)) == (
+        "They read the same sequences; from step 8 on A has 501 and B 9 tokens taken down that the other has not."
+        " Checkpoints up to step 8 go on under both."
+    )
+    first = amend(one, 0, masks=[Mask(0, "a", 0, 1)])
+    assert headline(agreed(one, first)) == (
+        "They read the same sequences; from the first step on B has 1 token taken down."
+    )
+    longer = plan(PHASES[0], LATE.replace("steps: 20", "steps: 30"), budget="50 steps")
+    assert headline(agreed(down, longer)) == (
+        "They read the same sequences before step 40, where A ends; B goes on for 10 steps."
+        " From step 12 on A has 501 tokens taken down. Checkpoints up to step 12 go on under both."
+    )
+    late = plan(PHASES[0], LATE.replace("a: 50%, b: 50%", "a: 40%, b: 60%"))
+    assert headline(agreed(one, late)).endswith(" the weights. Checkpoints up to step 20 go on under both.")
+    for found in (agreed(one, down), agreed(down, other), agreed(down, longer)):
+        assert not found.to_end or found.resume_step < found.steps

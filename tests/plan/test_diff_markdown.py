@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from markdown_it import MarkdownIt
 
-from mixture.plan import diff, diff_markdown, make_plan, side_of
+from mixture.plan import amend, diff, diff_markdown, make_lock, make_plan, side_of
+from mixture.schedule import Schedule
 
 ODD = ["a|b", "`tick`", "a\\|b", "*bold*", "<b>x</b>", "[x](y)", " led by a space", "plain", "@team", "&amp;"]
 
@@ -43,7 +45,7 @@ def test_names_stay_in_their_cells_as_they_are(plan):
     a, b = plan(ODD), plan(ODD, shift=3)
     (phases, shown), _ = seen(diff_markdown(diff(a, side_of(b, name="x|`y`"))))
     assert {len(row) for row in phases} == {8}
-    assert {len(row) for row in shown} == {5}
+    assert {len(row) for row in shown} == {6}, "the phase's weights stand behind the figures of the run"
     assert [as_text(row[0]) for row in shown[1:3]] == ODD[:2]
     assert {as_text(row[0]) for row in shown[1:]} <= set(ODD)
 
@@ -78,3 +80,27 @@ def test_the_same_is_said_without_a_table_of_moves(plan):
     text = diff_markdown(diff(one, one))
     assert "All 2 domains have the same shares, tokens and epochs." in text
     assert len(seen(text)[0]) == 1
+
+
+def test_digests_and_reasons_of_amendments_are_there_as_code(plan):
+    lock = make_lock(plan(["a", "b"]))
+    amended = amend(lock, 50, skip_steps=1, reason="a <b>spike</b> | @team")
+    text = diff_markdown(diff(lock, amended))
+    assert f"- A: `test`, lock {lock.digest}\n- B: `test`, lock {amended.digest}\n" in text
+    assert "Amendments of B alone: at step 50, <code>a&#32;&#60;b&#62;spike" in text
+    assert "<b>" not in seen(text)[1]
+
+
+def test_what_rounding_moves_is_folded_by_itself(plan):
+    names = [f"d{i}" for i in range(4)]
+    one = plan(names)
+    data = one.data
+    (segment,) = data.segments
+    tilted = replace(
+        segment, weights=tuple(w + d for w, d in zip(segment.weights, (10**8, -(10**8), 0, 0), strict=True))
+    )
+    lock = make_lock(one)
+    other = replace(data, segments=(tilted,))
+    text = diff_markdown(diff(lock, replace(lock, data=other, _schedule=Schedule(other))))
+    assert "Of 4 domains, 0 moved." in text
+    assert "<details><summary>2 by rounding only, below 0.0001 points</summary>" in text
