@@ -17,7 +17,7 @@ from mixture.store.foreign.making import (
     Progress,
     numpy_type,
 )
-from mixture.store.foreign.sources import link_source, read_catalog_sources
+from mixture.store.foreign.sources import CatalogSources, link_source, read_catalog_sources
 from mixture.store.intake.tokenizer import choose_tokenizer
 from mixture.store.intake.workplace import publish, workplace
 from mixture.store.linked import LinkedTokenizer, base_of
@@ -38,17 +38,19 @@ def build_catalog(
     threads:  None: as many as there are processors
     progress: called from any thread with bytes counted, and in all
 
-    Errors: SpecError for what is not right in the sources file; IngestError `no-files`, `files-shared`, and those of
-    the place; StoreError, which names domain and file, for what is not right in them.
+    Errors: SpecError for what is not right in the sources file; IngestError `no-files`, `files-shared`,
+    `tokenizer-unreadable`, and those of the place; StoreError, which names domain and file, for what is not right in
+    them.
     """
     out_path = Path(out)
     base = base_of(out_path)
     base.mkdir(parents=True, exist_ok=True)
     read = read_catalog_sources(Path(sources), base)
     finder = Finder(base)
+    definition = _definition(read)
     head = CatalogHead(
-        tokenizer=_tokenizer(read.tokenizer, read.definition, read.vocabulary, read.place),
-        definition=None if read.definition is None else read.definition.read_bytes(),
+        tokenizer=_tokenizer(read, definition),
+        definition=definition,
         end_of_document=read.end_of_document,
         dtype=numpy_type(read.vocabulary, read.dtype),
     )
@@ -97,12 +99,16 @@ def add_domain(
     return replace_catalog(before, planned, [number], is_full=full, threads=threads, progress=progress)
 
 
-def _tokenizer(name: str, definition: Path | None, vocabulary: int, place: Place) -> LinkedTokenizer:
-    if definition is not None:
-        return LinkedTokenizer(
-            name=name, digest=hashlib.sha256(definition.read_bytes()).hexdigest(), vocabulary=vocabulary
-        )
-    if name == BYTES:
-        known = choose_tokenizer(BYTES, end_of_document=None, name=None, place=place).make().record
-        return LinkedTokenizer(name=name, digest=known.digest, vocabulary=vocabulary)
-    return LinkedTokenizer(name=name, digest=None, vocabulary=vocabulary)
+def _definition(sources: CatalogSources) -> bytes | None:
+    """What tokenizer.json holds. Errors: IngestError `tokenizer-unreadable`."""
+    if sources.definition is None:
+        return None
+    path = str(sources.definition)
+    return choose_tokenizer(path, name=sources.tokenizer, end_of_document=None, place=sources.place).definition
+
+
+def _tokenizer(sources: CatalogSources, definition: bytes | None) -> LinkedTokenizer:
+    digest = None if definition is None else hashlib.sha256(definition).hexdigest()
+    if digest is None and sources.tokenizer == BYTES:
+        digest = choose_tokenizer(BYTES, end_of_document=None, name=None, place=sources.place).make().record.digest
+    return LinkedTokenizer(name=sources.tokenizer, digest=digest, vocabulary=sources.vocabulary)
