@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mixture.errors import Place, StoreError, nearest
+from mixture.objects import ObjectOptions
 from mixture.store.description import StoreDescription
-from mixture.store.linked import read_any
-from mixture.store.mapping import Standing
-from mixture.store.store import Store, Verify
+from mixture.store.store import Store, Verify, described
 from mixture.store.verify import Progress, damage
 
 if TYPE_CHECKING:
@@ -25,7 +23,7 @@ def disagreements(store: StoreDescription, lock: Lock) -> list[StoreError]:
     `tokens-differ`, `content-differs`.
     """
     found: list[StoreError] = []
-    place = Place(file=str(store.path))
+    place = Place(file=store.source if isinstance(store, Store) else str(store.path))
     packed = store.packed if isinstance(store, Store) else None
     other = [segment for segment in lock.data.segments if packed not in (None, segment.sequence_length)]
     if other:
@@ -108,6 +106,7 @@ def verify_store(
     *,
     lock: Lock | None = None,
     progress: Progress | None = None,
+    objects: ObjectOptions | None = None,
 ) -> list[StoreError]:
     """Read every byte of a store; give all that is wrong with it, nothing where all is well.
 
@@ -115,14 +114,12 @@ def verify_store(
     vocabulary; that documents tile their domain, each with end-of-document as its last token; that the tables say the
     same; and, where there is a lock, that the store is the lock's. Of the files that a catalog leads to, fingerprints,
     ids and digests are compared; where it was built without digests, `digest-missing` says so.
-    progress(bytes read, bytes in all) may be called from any thread.
+    progress(bytes read, bytes in all) may be called from any thread. path and objects are those of `open_store`.
 
     Errors: StoreError where there is no store to read, or a file is missing, cut short or changed at its ends.
     """
-    folder = Path(path)
-    standing = Standing(folder)
-    manifest = read_any(folder)
-    found = list(damage(folder, manifest, progress))
+    folder, manifest, standing = described(path, objects)
+    found = list(damage(folder, manifest, standing, progress))
     if lock is not None:
         found += disagreements(Store(folder, manifest, Verify.FULL, standing), lock)
     return found

@@ -46,7 +46,7 @@ def check_ends(folder: Path, manifest: AnyManifest, standing: Standing) -> None:
         finally:
             os.close(descriptor)
     if isinstance(manifest, LinkedManifest):
-        check_linked(folder, manifest, standing)
+        check_linked(manifest, standing)
         return
     dtype = np.dtype(manifest.dtype)
     for domain in manifest.domains:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixture.errors import Place, StoreError
-from mixture.store.manifest import BYTES, TOKENIZER
+from mixture.store.manifest import BYTES
 from mixture.store.store import Store
 
 
@@ -23,7 +23,7 @@ def decoder(store: Store, tokenizer: Path | None = None) -> Callable[[NDArray[np
     """
     if store.tokenizer == BYTES:
         return lambda ids: ids[ids < store.end_of_document].astype(np.uint8).tobytes().decode(errors="replace")
-    path = tokenizer or store.path / TOKENIZER
+    path = tokenizer or store.definition
     if not path.is_file():
         if tokenizer is not None:
             raise StoreError("there is no such file", code="tokenizer-missing", place=Place(file=str(path)))

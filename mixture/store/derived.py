@@ -21,7 +21,7 @@ from mixture.store.intake.report import IngestProgress, ProgressCallback, Stage
 from mixture.store.intake.tokenizer import TokenizerChoice
 from mixture.store.intake.workplace import publish, workplace
 from mixture.store.linked import LinkedManifest, read_any
-from mixture.store.manifest import BYTES, TOKENIZER, TOKENS, DomainRecord, Manifest, TokenizerRecord
+from mixture.store.manifest import BYTES, TOKENS, DomainRecord, Manifest, TokenizerRecord
 from mixture.store.packed import Packing
 from mixture.store.rows import TokenReader, Tokens
 from mixture.store.store import Store, open_store
@@ -159,7 +159,7 @@ def _seed(store: Store) -> int:
 
 def _definition(store: Store) -> bytes | None:
     """The tokenizer.json that the tokens were made with, where it lies beside them."""
-    path = store.path / TOKENIZER
+    path = store.definition
     if not path.is_file():
         return None
     definition = path.read_bytes()

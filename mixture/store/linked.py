@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from mixture.json_text import digest
+from mixture.objects import Address, located
 from mixture.store.description import ContentKind
 from mixture.store.manifest import (
     DOCUMENT_ENDS,
@@ -181,9 +182,12 @@ def base_of(folder: Path) -> Path:
     return folder.resolve().parent
 
 
-def linked_path(base: Path, file: str) -> str:
-    """Where a file lies."""
-    return os.path.normpath(base / file)
+def linked_path(base: Path | Address, file: str) -> str:
+    """Where a file lies: the path of one here, or the address of an object."""
+    place = located(file)
+    if isinstance(place, Address):
+        return str(place)
+    return str(base / file) if isinstance(base, Address) else os.path.normpath(base / place)
 
 
 def files_digest(how: How, dtype: str, files: tuple[LinkedFile, ...]) -> str:

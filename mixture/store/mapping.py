@@ -12,6 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from mixture.errors import Place, StoreError
+from mixture.objects import Address, Blocks, ObjectOptions, StoredObject, blocks_of, located
 from mixture.store.manifest import MANIFEST
 
 Written = tuple[int, int]
@@ -23,12 +24,21 @@ class Standing:
     nor others than they were when the store was opened.
 
     To be made before store.json is read, and asked after a file was opened, and before it is read again.
+
+    base:    what paths in a catalog begin in: the folder that it lies in
+    options: how objects are read; None: as the environment says
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(
+        self, folder: Path, options: ObjectOptions | None = None, *, base: Path | Address | None = None
+    ) -> None:
+        self._folder = folder
         self._manifest = folder / MANIFEST
         self._replaced_at = self._now()
         self._written: dict[str, Written] = {}
+        self._objects: dict[str, StoredObject] = {}
+        self.options = options
+        self.base = base if base is not None else folder.resolve().parent
 
     def check(self) -> None:
         """Errors: StoreError `store-replaced`."""
@@ -57,6 +67,41 @@ class Standing:
                 hint="`mixture verify` says whether it is whole; replace a store by rename, never its files in place",
             )
 
+    def check_path(self, path: str) -> None:
+        """`check_file` of a file that is not open; of an object each answer says what it is."""
+        if self.object_at(path) is None:
+            self.check_file(path, os.stat(path))  # noqa: PTH116 paths of a catalog are texts
+
+    def at_hand(self, path: str | os.PathLike[str]) -> None:
+        """Have a file of the folder here before it is opened: where a store lies elsewhere, it is fetched."""
+
+    def path_of(self, file: str) -> str:
+        """Where a file of the store lies."""
+        return f"{self._folder}/{file}"
+
+    @property
+    def blocks(self) -> Blocks:
+        """What reads objects."""
+        return blocks_of(self.options or ObjectOptions.from_environment())
+
+    @property
+    def threads(self) -> int:
+        """How many files are read at a time where all are."""
+        return self.blocks.options.in_flight if isinstance(self.base, Address) else os.cpu_count() or 1
+
+    def pin(self, found: StoredObject) -> None:
+        """Keep what an object is as the store is opened: nothing else is read in its place."""
+        self._objects[str(found.address)] = found
+
+    def object_at(self, path: str) -> StoredObject | None:
+        """The object that lies at a path, None where that is a file. Errors: StoreError, those of `Blocks`."""
+        if path not in self._objects:
+            address = located(path)
+            if isinstance(address, Path):
+                return None
+            self._objects.setdefault(path, self.blocks.objects.look(address))
+        return self._objects[path]
+
     def _now(self) -> tuple[int, int, int] | None:
         try:
             status = self._manifest.stat()
@@ -84,6 +129,7 @@ class OpenFile:
         self._advice = advice
         self._standing = standing
         self._descriptor = -1
+        standing.at_hand(path)
         with readable(path):
             self._descriptor = os.open(path, os.O_RDONLY)
         standing.check()

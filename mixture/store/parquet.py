@@ -100,6 +100,7 @@ class ParquetTable:
     @contextmanager
     def _opened(self) -> Iterator[pa.NativeFile]:
         """The file that was there when the store was opened."""
+        self._standing.at_hand(self._path)
         with readable(self._path), arrow_file(self._path) as source:
             self._standing.check()
             self._standing.check_file(str(self._path), self._path.stat())

@@ -84,15 +84,18 @@ class TokenReader(Protocol):
         ...
 
     def prefetch(self, domain: NDArray[np.integer], first_token: NDArray[np.int64], length: int) -> None:
-        """Ask the system to read rows ahead, all at once; returns at once."""
+        """Ask the system, or an object store, for rows ahead, all at once; returns at once."""
         ...
 
 
 class TokenSource(Protocol):
     """Where the tokens of a store come from: its own files, or those that it leads to."""
 
-    def reader(self, numbers: Sequence[int]) -> TokenReader:
-        """A reader of the domains with these numbers in the store's order."""
+    def reader(self, numbers: Sequence[int], *, unit_tokens: int | None = None) -> TokenReader:
+        """A reader of the domains with these numbers in the store's order.
+
+        unit_tokens: what is read of objects as a whole; of files here rows are read as they are
+        """
         ...
 
 
@@ -128,7 +131,7 @@ class OwnTokens:
         self._files = Files([f"{folder}/{file.file}" for file in files], sizes, standing)
         self._first_files = np.cumsum([0, *(len(domain.files) for domain in manifest.domains)]).tolist()
 
-    def reader(self, numbers: Sequence[int]) -> OwnReader:
+    def reader(self, numbers: Sequence[int], *, unit_tokens: int | None = None) -> OwnReader:  # noqa: ARG002
         """A reader of the domains with these numbers in the store's order."""
         records = [self._manifest.domains[number] for number in numbers]
         first_files = [self._first_files[number] for number in numbers]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
@@ -16,12 +16,15 @@ from numpy.typing import NDArray
 
 from mixture.catalog import OVERVIEW, Overview, read_overview
 from mixture.errors import Place, StoreError, nearest
-from mixture.store.checks import check_digest, check_ends
+from mixture.objects import Address, ObjectOptions, located
+from mixture.store.checks import check_digest
 from mixture.store.description import ContentKind, StoreDomain
+from mixture.store.distant import DistantStanding, compare, fetch_description
+from mixture.store.distant_tokens import DistantTokens
 from mixture.store.documents import PLACE, Documents, Spans
 from mixture.store.foreign.reader import LinkedTokens
 from mixture.store.linked import AnyManifest, LinkedDomain, read_any
-from mixture.store.manifest import DOMAINS, DomainTotals, Manifest
+from mixture.store.manifest import DOMAINS, TOKENIZER, DomainTotals, Manifest
 from mixture.store.mapping import Standing, readable
 from mixture.store.packed import PackedManifest
 from mixture.store.parquet import ParquetTable
@@ -49,7 +52,12 @@ class Store:
     `store-changed`, or `file-size` where it was cut short. Replace stores by rename: what is mapped of a file that is
     cut short while it is read ends the process.
 
-    path, catalog:    its folder, and the table of its domains in it
+    A store at an address is read through `mixture.objects`; an object that is not the one that it was when the store
+    was opened is refused, too.
+
+    source:           what it was opened by: a path or an address
+    path, catalog:    its folder, and the table of its domains in it; of a store at an address the folder here that its
+                      tables are fetched into, as they are asked for
     tokenizer:        the name of the tokenizer, `tokenizer_digest` the SHA-256 of its definition, None where a catalog
                       has none
     vocabulary:       every id is below it
@@ -63,6 +71,8 @@ class Store:
 
     def __init__(self, path: Path, manifest: AnyManifest, verified: Verify, standing: Standing) -> None:
         self.path = path
+        self.source = str(standing.address) if isinstance(standing, DistantStanding) else str(path)
+        self.objects = standing.options
         self.catalog = path / DOMAINS
         self.tokenizer = manifest.tokenizer.name
         self.tokenizer_digest = manifest.tokenizer.digest
@@ -78,16 +88,16 @@ class Store:
         self._standing = standing
         self._number = {domain.name: number for number, domain in enumerate(manifest.domains)}
         self._documents = Documents(path, manifest, standing)
-        self._tokens: TokenSource = (
-            OwnTokens(path, manifest, standing)
-            if isinstance(manifest, Manifest)
-            else LinkedTokens(path, manifest, standing, self._documents)
-        )
+        self._tokens = _tokens(path, manifest, standing, self._documents)
         self._all = self.reader(list(self.domains))
 
-    def __reduce__(self) -> tuple[Callable[[Path], Store], tuple[Path]]:
+    def __reduce__(self) -> tuple[Callable[[str], Store], tuple[str]]:
         """In another process it is opened again: maps do not travel."""
-        return open_store, (self.path,)
+        return partial(open_store, objects=self.objects), (self.source,)
+
+    def reopened(self, verify: Verify) -> Store:
+        """The same store, opened again."""
+        return open_store(self.source, verify=verify, objects=self.objects)
 
     @property
     def digest(self) -> str:
@@ -102,6 +112,7 @@ class Store:
         for record in self._manifest.tables:
             if record.file == OVERVIEW:
                 path = self.path / OVERVIEW
+                self._standing.at_hand(path)
                 with readable(path):
                     found = file_digest(path)
                 self._standing.check()
@@ -122,9 +133,28 @@ class Store:
         """
         return self._all.range(self._find(name), first_token, num_tokens)
 
-    def reader(self, names: Sequence[str]) -> TokenReader:
-        """A reader of rows for domains that are numbered as in `names`."""
-        return self._tokens.reader([self._find(name) for name in names])
+    def reader(self, names: Sequence[str], *, unit_tokens: int | None = None) -> TokenReader:
+        """A reader of rows for domains that are numbered as in `names`.
+
+        unit_tokens: of objects, the block of tokens that is read and kept as a whole; None: rows as they are
+        """
+        return self._tokens.reader([self._find(name) for name in names], unit_tokens=unit_tokens)
+
+    @property
+    def is_distant(self) -> bool:
+        """Whether tokens of it are read out of an object store."""
+        return isinstance(self._tokens, LinkedTokens) and self._tokens.has_objects
+
+    @property
+    def object_options(self) -> ObjectOptions:
+        """How objects of it are read."""
+        return self._standing.blocks.options
+
+    @property
+    def definition(self) -> Path:
+        """Where its tokenizer.json lies, if it has one."""
+        self._standing.at_hand(self.path / TOKENIZER)
+        return self.path / TOKENIZER
 
     def documents(self, name: str, first_token: int, num_tokens: int) -> pa.Table:
         """The documents that overlap a range of a domain, in order of place.
@@ -186,28 +216,51 @@ class Store:
             raise StoreError(
                 f"the store has no domain '{name}'",
                 code="domain-unknown",
-                place=Place(file=str(self.path)),
+                place=Place(file=self.source),
                 hint=nearest(name, self._number),
                 domain=name,
             ) from None
 
 
-def open_store(path: str | os.PathLike[str], *, verify: Verify | Literal["sizes", "full"] = Verify.SIZES) -> Store:
+def open_store(
+    path: str | os.PathLike[str],
+    *,
+    verify: Verify | Literal["sizes", "full"] = Verify.SIZES,
+    objects: ObjectOptions | None = None,
+) -> Store:
     """Open a store, or a catalog of token files elsewhere, which reads as one.
 
     By default compares what `Verify.SIZES` says; a store that is not whole is refused.
 
+    path:    of its folder, or its address: s3://BUCKET/KEY, gs://, az://ACCOUNT/CONTAINER/KEY, https://, file:///
+    objects: how objects are read and kept here; None: as `ObjectOptions.from_environment` says
+
     Errors: StoreError, naming file and domain with both figures.
     """
     verify = Verify(verify)
-    folder = Path(path)
-    standing = Standing(folder)
-    manifest = read_any(folder)
-    check_ends(folder, manifest, standing)
+    folder, manifest, standing = described(path, objects)
+    compare(folder, manifest, standing)
     if verify is Verify.FULL:
-        for error in damage(folder, manifest):
+        for error in damage(folder, manifest, standing):
             raise error
     return Store(folder, manifest, verify, standing)
+
+
+def described(path: str | os.PathLike[str], objects: ObjectOptions | None = None) -> tuple[Path, AnyManifest, Standing]:
+    """The folder of a store's tables, what its store.json says, and what stands for it. Errors: StoreError."""
+    place = located(path)
+    if isinstance(place, Address):
+        return fetch_description(place, objects or ObjectOptions.from_environment())
+    standing = Standing(place, objects)
+    return place, read_any(place), standing
+
+
+def _tokens(folder: Path, manifest: AnyManifest, standing: Standing, documents: Documents) -> TokenSource:
+    if not isinstance(manifest, Manifest):
+        return LinkedTokens(folder, manifest, standing, documents)
+    if isinstance(standing, DistantStanding):
+        return DistantTokens(folder, manifest, standing, documents)
+    return OwnTokens(folder, manifest, standing)
 
 
 def _kind(domain: DomainTotals) -> ContentKind:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,12 +12,14 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from mixture.errors import Place, StoreError
-from mixture.store.checks import check_digest, check_ends
+from mixture.store.checks import check_digest
+from mixture.store.distant import compare
 from mixture.store.documents import Documents
 from mixture.store.files import DATA_START
+from mixture.store.foreign.files import opened
 from mixture.store.foreign.reader import LinkedTokens
 from mixture.store.foreign.seen import linked_damage
-from mixture.store.linked import AnyManifest, LinkedDomain, LinkedManifest, SeenFile, base_of, linked_path
+from mixture.store.linked import AnyManifest, LinkedDomain, LinkedManifest, SeenFile, linked_path
 from mixture.store.manifest import (
     DOCUMENTS,
     DOMAINS,
@@ -36,18 +37,20 @@ _CHUNK = 1 << 21  # tokens, or documents, that are looked at together
 Progress = Callable[[int, int], None]
 
 
-def damage(folder: Path, manifest: AnyManifest, progress: Progress | None = None) -> Iterator[StoreError]:
+def damage(
+    folder: Path, manifest: AnyManifest, standing: Standing, progress: Progress | None = None
+) -> Iterator[StoreError]:
     """Everything that is wrong, in order of file. What can not be read at all is raised, not given.
 
     Where a table was changed, nothing is compared with what the tables say.
     """
-    standing = Standing(folder)
-    check_ends(folder, manifest, standing)
+    compare(folder, manifest, standing)
     meter = _Meter(progress, sum(file.bytes for file in all_files(manifest)))
     documents: Documents | None = Documents(folder, manifest, standing)
     for table in manifest.tables:
         try:
-            check_digest(f"{folder}/{table.file}", table, file_digest(folder / table.file), None)
+            standing.at_hand(folder / table.file)
+            check_digest(standing.path_of(table.file), table, file_digest(folder / table.file), None)
         except StoreError as error:
             documents = None
             yield error
@@ -57,8 +60,11 @@ def damage(folder: Path, manifest: AnyManifest, progress: Progress | None = None
     if isinstance(manifest, LinkedManifest):
         yield from _linked_damage(folder, manifest, standing, documents, meter)
         return
-    with ThreadPoolExecutor(os.cpu_count()) as threads:  # hashing lets other threads run
-        checks = [_DomainCheck(folder, manifest, number, documents, meter) for number in range(len(manifest.domains))]
+    with ThreadPoolExecutor(standing.threads) as threads:  # hashing lets other threads run
+        checks = [
+            _DomainCheck(folder, manifest, standing, number, documents, meter)
+            for number in range(len(manifest.domains))
+        ]
         for errors in threads.map(_DomainCheck.errors, checks):
             yield from errors
 
@@ -78,17 +84,17 @@ def _linked_damage(
     folder: Path, manifest: LinkedManifest, standing: Standing, documents: Documents | None, meter: _Meter
 ) -> Iterator[StoreError]:
     """Files that are not those that were counted, and of those that are, ids outside of the vocabulary."""
-    base = base_of(folder)
+    base = standing.base
 
     def wrong(file: tuple[LinkedDomain, SeenFile]) -> list[StoreError]:
         domain, seen = file
-        found = list(linked_damage(linked_path(base, seen.file), seen, domain))
+        found = list(linked_damage(linked_path(base, seen.file), seen, domain, standing))
         meter.add(seen.bytes)
         return found
 
     changed: set[str] = set()
     listed = [(domain, seen) for domain in manifest.domains for file in domain.files for seen in file.seen()]
-    with ThreadPoolExecutor(os.cpu_count()) as threads:
+    with ThreadPoolExecutor(standing.threads) as threads:
         for (domain, _), errors in zip(listed, threads.map(wrong, listed), strict=True):
             changed |= {domain.name for _ in errors}
             yield from errors
@@ -162,7 +168,7 @@ def _table_damage(folder: Path, manifest: AnyManifest, documents: Documents) -> 
                 yield _error(folder / DOCUMENTS, message, "tables-differ", names[int(domain[0])])
 
 
-def _error(path: Path, message: str, code: str, domain: str | None) -> StoreError:
+def _error(path: Path | str, message: str, code: str, domain: str | None) -> StoreError:
     return StoreError(message, code=code, place=Place(file=str(path)), domain=domain)
 
 
@@ -170,9 +176,16 @@ class _DomainCheck:
     """All checks of one domain, in one pass over its tokens."""
 
     def __init__(
-        self, folder: Path, manifest: Manifest, number: int, documents: Documents | None, meter: _Meter
+        self,
+        folder: Path,
+        manifest: Manifest,
+        standing: Standing,
+        number: int,
+        documents: Documents | None,
+        meter: _Meter,
     ) -> None:
         self._folder = folder
+        self._standing = standing
         self._manifest = manifest
         self._domain: DomainRecord = manifest.domains[number]
         self._number = number
@@ -191,22 +204,23 @@ class _DomainCheck:
         tokens = hashlib.sha256()
         first = 0
         for record in domain.files:
-            path = self._folder / record.file
+            path = self._standing.path_of(record.file)
+            size = self._dtype.itemsize
             digest = hashlib.sha256()
-            with readable(path), path.open("rb") as file:
-                digest.update(file.read(DATA_START))
+            with opened(path, self._standing) as file:
+                digest.update(file.read(0, DATA_START))
                 for start in range(0, record.tokens, _CHUNK):
-                    data = file.read(min(_CHUNK, record.tokens - start) * self._dtype.itemsize)
+                    data = file.read(DATA_START + start * size, min(_CHUNK, record.tokens - start) * size)
                     digest.update(data)
                     tokens.update(data)
                     if self._documents and tiled and not found:
                         found += self._ids(self._documents, path, first + start, np.frombuffer(data, self._dtype))
                     self._meter.add(len(data))
-                digest.update(file.read())
+                digest.update(file.read(DATA_START + record.tokens * size, file.size))
             self._meter.add(record.bytes - record.tokens * self._dtype.itemsize)
             first += record.tokens
             try:
-                check_digest(str(path), record, digest.hexdigest(), domain)
+                check_digest(path, record, digest.hexdigest(), domain)
             except StoreError as error:
                 found.append(error)
         said = (str(self._dtype), domain.tokens, tokens.hexdigest(), domain.documents, spans)
@@ -235,7 +249,7 @@ class _DomainCheck:
             last += -last % row_tokens
         return digest.hexdigest(), tiled and last == self._domain.tokens
 
-    def _ids(self, documents: Documents, path: Path, first: int, tokens: np.ndarray) -> list[StoreError]:
+    def _ids(self, documents: Documents, path: str, first: int, tokens: np.ndarray) -> list[StoreError]:
         """Ids outside of the vocabulary, and documents that do not end with end-of-document."""
         name, end_of_document = self._domain.name, self._manifest.end_of_document.token
         vocabulary = self._manifest.tokenizer.vocabulary

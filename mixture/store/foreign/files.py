@@ -1,6 +1,8 @@
 """The bytes of the files that a catalog leads to. What is read to count, to compare and to decode goes through here.
 
-Rows of plain arrays are read by `mixture.store.rows.Files`, which keeps files open and mapped.
+Rows of plain arrays are read by `mixture.store.rows.Files`, which keeps files open and mapped, and out of objects by
+`mixture.store.distant_rows.DistantRows`. An object is looked at anew each time, but for an open store, whose `Standing`
+says what it was when the store was opened.
 """
 
 from __future__ import annotations
@@ -8,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import posixpath
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol
@@ -17,6 +20,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from mixture.errors import Place, StoreError
+from mixture.objects import Address, Blocks, ObjectFile, ObjectOptions, Span, StoredObject, blocks_of, located
+from mixture.store.looking import look_at_all
+from mixture.store.mapping import Standing
 
 _CHUNK_BYTES = 1 << 22
 
@@ -51,13 +57,19 @@ class SourceFile(Protocol):
 
 
 def looks(path: str) -> Looks:
-    """What can be said of a file. Errors: OSError."""
+    """What can be said of a file. Errors: OSError; StoreError, those of `Blocks`."""
+    found = _object(path, None)
+    if found is not None:
+        return Looks(found.facts.size, found.facts.modified)
     status = os.stat(path)  # noqa: PTH116 paths of a catalog are texts
     return Looks(status.st_size, status.st_mtime_ns)
 
 
 def is_there(path: str) -> bool:
-    """Whether there is a file."""
+    """Whether there is a file. Errors: StoreError, those of `Blocks`."""
+    place = located(path)
+    if isinstance(place, Address):
+        return bool(look_at_all([place], _blocks(None)))
     return os.path.isfile(path)  # noqa: PTH113
 
 
@@ -67,9 +79,15 @@ def beside(path: str, name: str) -> str:
 
 
 @contextmanager
-def opened(path: str) -> Iterator[SourceFile]:
-    """A file; names it in what the system or Arrow raise. Errors: StoreError `file-missing`, `store-unreadable`."""
+def opened(path: str, standing: Standing | None = None) -> Iterator[SourceFile]:
+    """A file; names it in what the system or Arrow raise. Errors: StoreError `file-missing`, `store-unreadable`; those
+    of `Blocks`.
+    """
     try:
+        found = _object(path, standing)
+        if found is not None:
+            yield _Object(path, found, _blocks(standing))
+            return
         with pa.OSFile(os.fsencode(path)) as source:
             yield _Local(path, source)
     except FileNotFoundError as error:
@@ -98,15 +116,51 @@ class _Local:
         return pa.memory_map(os.fsencode(self.path)).read_buffer() if self.size else pa.py_buffer(b"")
 
 
+class _Object:
+    """An object. Nothing of it is kept: it is read once."""
+
+    def __init__(self, path: str, found: StoredObject, blocks: Blocks) -> None:
+        self.path = path
+        self.size = found.facts.size
+        self._object, self._blocks = found, blocks
+
+    def read(self, start: int, size: int) -> bytes:
+        return self._blocks.objects.read(Span(self._object, min(start, self.size), min(start + size, self.size)))
+
+    def for_arrow(self) -> pa.NativeFile:
+        return pa.PythonFile(ObjectFile(self._blocks.objects, self._object), mode="r")
+
+    def whole(self) -> pa.Buffer:
+        if not self.size:
+            return pa.py_buffer(b"")
+        # Out of memory's way: in a file that is gone when nobody maps it any more.
+        with tempfile.NamedTemporaryFile(dir=self._blocks.tables) as spare:
+            for start in range(0, self.size, _CHUNK_BYTES):
+                spare.write(self.read(start, _CHUNK_BYTES))
+            spare.flush()
+            return pa.memory_map(os.fsencode(spare.name)).read_buffer()
+
+
+def _object(path: str, standing: Standing | None) -> StoredObject | None:
+    if standing is not None:
+        return standing.object_at(path)
+    place = located(path)
+    return _blocks(None).objects.look(place) if isinstance(place, Address) else None
+
+
+def _blocks(standing: Standing | None) -> Blocks:
+    return standing.blocks if standing is not None else blocks_of(ObjectOptions.from_environment())
+
+
 def array(file: SourceFile, dtype: np.dtype[Any], start: int, count: int) -> NDArray[Any]:
     """Numbers [count] from a byte on."""
     return np.frombuffer(file.read(start, count * dtype.itemsize), dtype)
 
 
-def sha256(path: str) -> str:
+def sha256(path: str, standing: Standing | None = None) -> str:
     """The SHA-256 of all of a file. Errors: StoreError."""
     digest = hashlib.sha256()
-    with opened(path) as file:
+    with opened(path, standing) as file:
         for start in range(0, file.size, _CHUNK_BYTES):
             digest.update(file.read(start, _CHUNK_BYTES))
     return digest.hexdigest()

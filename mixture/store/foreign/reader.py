@@ -14,10 +14,12 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from mixture.errors import Place, StoreError
+from mixture.objects import Address, located
+from mixture.store.distant_rows import DistantRows
 from mixture.store.documents import Documents
 from mixture.store.foreign.lists import COLUMN
 from mixture.store.foreign.row_groups import STRETCH_TOKENS, RowGroups
-from mixture.store.linked import PIECES, LinkedDomain, LinkedFormat, LinkedManifest, base_of, linked_path
+from mixture.store.linked import PIECES, AnyManifest, LinkedDomain, LinkedFormat, LinkedManifest, linked_path
 from mixture.store.mapping import Standing, arrow_file, readable
 from mixture.store.rows import Files, Tokens, check_out, outside
 
@@ -59,28 +61,49 @@ class LinkedTokens:
         base: Path | None = None,
     ) -> None:
         """base: the folder that paths are relative to, where that is not the one that the catalog lies in."""
-        base = base or base_of(folder)
+        files = [file for domain in manifest.domains for file in domain.files]
+        self._fill(
+            folder,
+            manifest,
+            standing,
+            documents,
+            paths=[linked_path(base or standing.base, file.file) for file in files],
+            sizes=[file.bytes for file in files],
+            kinds=[_kind_of(domain) for domain in manifest.domains],
+            columns=[d.how.column or COLUMN for d in manifest.domains for _ in d.files],
+        )
+        self._first_files = np.cumsum([0, *(len(domain.files) for domain in manifest.domains)], dtype=np.int64)
+
+    def _fill(
+        self,
+        folder: Path,
+        manifest: AnyManifest,
+        standing: Standing,
+        documents: Documents,
+        *,
+        paths: Sequence[str],
+        sizes: Sequence[int],
+        kinds: Sequence[Kind],
+        columns: Sequence[str],
+    ) -> None:
         self.names = [domain.name for domain in manifest.domains]
         self.tokens = np.array([domain.tokens for domain in manifest.domains], np.int64)
         self.first_tokens: I64 = np.cumsum([0, *self.tokens.tolist()], dtype=np.int64)
         self.dtype = np.dtype(manifest.dtype)
         self.vocabulary = manifest.tokenizer.vocabulary
         self.documents = documents
-        files = [file for domain in manifest.domains for file in domain.files]
-        self.paths = [linked_path(base, file.file) for file in files]
-        self.files = Files(self.paths, [file.bytes for file in files], standing)
-        self._first_files = np.cumsum([0, *(len(domain.files) for domain in manifest.domains)], dtype=np.int64)
-        kinds = [_kind_of(domain) for domain in manifest.domains]
+        self.paths = paths
+        self.files = Files(paths, sizes, standing)
         self.kinds = list(dict.fromkeys(kinds))
         self.kind = np.array([self.kinds.index(kind) for kind in kinds], np.int64)
-        columns = [d.how.column or COLUMN for d in manifest.domains for _ in d.files]
-        self.row_groups = RowGroups(self.paths, columns, standing)
+        self.row_groups = RowGroups(paths, columns, standing)
+        self.has_objects = any(isinstance(located(path), Address) for path in paths)
+        self.standing = standing
         self._folder = folder
-        self._standing = standing
 
-    def reader(self, numbers: Sequence[int]) -> LinkedReader:
+    def reader(self, numbers: Sequence[int], *, unit_tokens: int | None = None) -> LinkedReader:
         """A reader of the domains with these numbers in the catalog's order."""
-        return LinkedReader(self, numbers)
+        return LinkedReader(self, numbers, unit_tokens)
 
     def doubted(self) -> LinkedTokens:
         """The same, every id of which is compared with the size of the vocabulary, whatever is known of it."""
@@ -92,8 +115,9 @@ class LinkedTokens:
     def _pieces(self) -> tuple[I64, I64, I64]:
         """Of each piece its file, its place, and where it ends."""
         path = self._folder / PIECES
+        self.standing.at_hand(path)
         with readable(path), arrow_file(path) as source:
-            self._standing.check()
+            self.standing.check()
             table = pq.read_table(source)
         domain, file, place, tokens = (table[name].to_numpy() for name in ("domain", "file", "place", "tokens"))
         ends = np.cumsum(tokens, dtype=np.int64)
@@ -132,9 +156,10 @@ class LinkedReader:
     are read, in a third of the time that reading takes.
     """
 
-    def __init__(self, source: LinkedTokens, numbers: Sequence[int]) -> None:
+    def __init__(self, source: LinkedTokens, numbers: Sequence[int], unit_tokens: int | None) -> None:
         self._source = source
         self._numbers = np.array(numbers, np.int64)
+        self._distant = DistantRows(source, source.standing, unit_tokens) if source.has_objects else None
 
     def rows(self, domain: NDArray[np.integer], first_token: I64, length: int, out: Tokens | None = None) -> Tokens:
         """Rows of tokens [n, length]; domain [n] and first_token [n] say where each begins.
@@ -174,10 +199,15 @@ class LinkedReader:
         return found
 
     def prefetch(self, domain: NDArray[np.integer], first_token: I64, length: int) -> None:
-        """Ask the system to read rows ahead, all at once; nothing is asked for of Parquet files."""
+        """Ask for rows ahead, all at once: the system, or the object store; nothing is asked for of Parquet files."""
         source = self._source
         number = self._numbers[domain]
         start = source.first_tokens[number] + first_token
+        if self._distant is not None:
+            for one, kind in enumerate(source.kinds):
+                if not kind.is_decoded:
+                    self._distant.read_ahead(start[source.kind[number] == one], length, kind.dtype.itemsize)
+            return
         piece = np.searchsorted(source.piece_end, start, side="right")
         within = start - source.first_of(piece)
         count = np.minimum(length, source.piece_end[piece] - start)
@@ -204,6 +234,8 @@ class LinkedReader:
     def _bytes(self, start: I64, length: int, itemsize: int) -> bytearray:
         """The bytes of rows, one behind the other."""
         source, size = self._source, length * itemsize
+        if self._distant is not None:
+            return self._distant.read(start, length, itemsize)
         piece = np.searchsorted(source.piece_end, start, side="right")
         file = source.piece_file[piece]
         place = source.piece_place[piece] + (start - source.first_of(piece)) * itemsize

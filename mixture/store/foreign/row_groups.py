@@ -6,7 +6,6 @@ is the stretch of a block's size that was asked for, and of the row group around
 
 from __future__ import annotations
 
-import os
 import threading
 from collections import OrderedDict
 from collections.abc import Hashable, Sequence
@@ -74,8 +73,8 @@ class RowGroups:
     def read(self, file: int, group: int) -> NDArray[np.integer]:
         """Decode a row group. Errors: StoreError, those of `opened`, `store-changed`."""
         path = self._paths[file]
-        with opened(path) as source:
-            self._standing.check_file(path, os.stat(path))  # noqa: PTH116 paths of a catalog are texts
+        with opened(path, self._standing) as source:
+            self._standing.check_path(path)
             with self._guard:
                 footer = self._footers.get(file)
             with pq.ParquetFile(source.for_arrow(), metadata=footer) as groups:

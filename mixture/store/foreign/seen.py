@@ -4,76 +4,86 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
 
 from mixture.errors import Place, StoreError
 from mixture.store.foreign.files import sha256
 from mixture.store.foreign.fingerprint import fingerprint
-from mixture.store.linked import LinkedDomain, LinkedManifest, SeenFile, base_of, linked_path
+from mixture.store.linked import LinkedDomain, LinkedManifest, SeenFile, linked_path
+from mixture.store.looking import pin_all
 from mixture.store.mapping import Standing
 
 
-def check_linked(folder: Path, manifest: LinkedManifest, standing: Standing) -> None:
+def check_linked(manifest: LinkedManifest, standing: Standing) -> None:
     """Compare the size of every file, and the fingerprint of those that were written since they were counted.
 
     standing: is told what the files are, so that it can say later whether they still are
 
-    Errors: StoreError `file-missing`, `file-size`, `file-changed`; the first that is found.
+    Errors: StoreError `file-missing`, `file-size`, `file-changed`; the first that is found; those of `Blocks`.
     """
-    base = base_of(folder)
-    for domain in manifest.domains:
-        for file in domain.files:
-            for seen in file.seen():
-                path = linked_path(base, seen.file)
-                status = _status(path, seen, domain)
-                standing.note(path, status)
-                if status.st_mtime_ns != seen.modified:
-                    check_fingerprint(path, seen, domain)
+    listed = [
+        (linked_path(standing.base, seen.file), seen, domain)
+        for domain in manifest.domains
+        for file in domain.files
+        for seen in file.seen()
+    ]
+    pin_all((path for path, _, _ in listed), standing)
+    for path, seen, domain in listed:
+        if _modified(path, seen, domain, standing) != seen.modified:
+            check_fingerprint(path, seen, domain, standing)
 
 
-def check_fingerprint(path: str, seen: SeenFile, domain: LinkedDomain) -> None:
+def check_fingerprint(path: str, seen: SeenFile, domain: LinkedDomain, standing: Standing) -> None:
     """Errors: StoreError `file-changed`."""
-    found = fingerprint(path)
+    found = fingerprint(path, standing)
     if found != seen.fingerprint:
         raise _refused(path, domain, f"was changed: its fingerprint is {found}, and it was {seen.fingerprint}")
 
 
-def linked_damage(path: str, seen: SeenFile, domain: LinkedDomain) -> Iterator[StoreError]:
+def linked_damage(path: str, seen: SeenFile, domain: LinkedDomain, standing: Standing) -> Iterator[StoreError]:
     """What is wrong with a file; all of it is read, where the digest of all of it was kept."""
     try:
-        check_fingerprint(path, seen, domain)
+        check_fingerprint(path, seen, domain, standing)
     except StoreError as error:
         yield error
         return
     if seen.sha256 is None:
         return
-    found = sha256(path)
+    found = sha256(path, standing)
     if found != seen.sha256:
         message = f"domain '{domain.name}': the file was changed: its SHA-256 is {found}, and it was {seen.sha256}"
         yield StoreError(message, code="digest-differs", place=Place(file=path), domain=domain.name)
 
 
-def _status(path: str, seen: SeenFile, domain: LinkedDomain) -> os.stat_result:
+def _modified(path: str, seen: SeenFile, domain: LinkedDomain, standing: Standing) -> int:
+    """When a file of the right size was written, in nanoseconds."""
     try:
-        status = os.stat(path)  # noqa: PTH116 paths of a catalog are texts
-    except FileNotFoundError:
+        found = standing.object_at(path)
+        if found is not None:
+            size, modified = found.facts.size, found.facts.modified
+        else:
+            status = os.stat(path)  # noqa: PTH116 paths of a catalog are texts
+            standing.note(path, status)
+            size, modified = status.st_size, status.st_mtime_ns
+    except (FileNotFoundError, StoreError) as error:
+        if isinstance(error, StoreError) and error.code != "file-missing":
+            raise
         message = f"domain '{domain.name}': the file is missing, and had {seen.bytes:,} bytes when it was counted"
         place = Place(file=path)
         raise StoreError(message, code="file-missing", place=place, domain=domain.name) from None
     except OSError as error:
         message = f"domain '{domain.name}': the file can not be opened: {error.strerror}"
         raise StoreError(message, code="store-unreadable", place=Place(file=path), domain=domain.name) from error
-    if status.st_size != seen.bytes:
+    if size != seen.bytes:
         raise StoreError(
-            f"domain '{domain.name}': the file has {status.st_size:,} bytes, and had {seen.bytes:,} when counted",
+            f"domain '{domain.name}': the file has {size:,} bytes, and had {seen.bytes:,} when counted",
             code="file-size",
             place=Place(file=path),
             hint=_HINT,
             domain=domain.name,
-            found=status.st_size,
+            found=size,
             expected=seen.bytes,
         )
-    return status
+    return modified
 
 
 _HINT = "`mixture catalog refresh DIR` says what changed"

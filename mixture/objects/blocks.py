@@ -1,0 +1,137 @@
+"""Spans of objects as they are needed: out of memory, out of the cache, or out of the object store, each once."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import tempfile
+import threading
+import weakref
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import lru_cache
+from pathlib import Path
+from shutil import rmtree
+
+from mixture.objects.attempts import Objects
+from mixture.objects.disk import DiskCache
+from mixture.objects.options import ObjectOptions
+from mixture.objects.spans import Run, Span, runs
+
+
+class Blocks:
+    """Reads spans of objects: those that are near in one request, several requests at a time, none twice at a time.
+
+    What was read last stays in memory, up to `options.memory_bytes`, and in the cache, where there is one.
+    Any number of threads may ask. Errors: StoreError, those of `Objects`.
+    """
+
+    def __init__(self, options: ObjectOptions) -> None:
+        self.options = options
+        self.objects = Objects(options)
+        self.disk = None if options.cache is None else DiskCache(options.cache, options.cache_bytes)
+        self._guard = threading.Lock()
+        self._memory: OrderedDict[Span, bytes] = OrderedDict()
+        self._bytes = 0
+        self._coming: dict[Span, Future[bytes]] = {}
+        self._threads = ThreadPoolExecutor(options.in_flight, thread_name_prefix="mixture-objects")
+        weakref.finalize(self, self._threads.shutdown, wait=False, cancel_futures=True)
+
+    def read(self, spans: Iterable[Span]) -> Mapping[Span, bytes]:
+        """The bytes of spans. The first error that comes is raised when all that was asked for has ended."""
+        found, coming = self._ask(spans)
+        error = None
+        for span, future in coming.items():
+            try:
+                found[span] = future.result()
+            except BaseException as caught:  # noqa: BLE001 (raised below)
+                error = error or caught
+        if error is not None:
+            raise error
+        return found
+
+    def read_ahead(self, spans: Iterable[Span]) -> None:
+        """Begin to read spans; returns at once. What fails is asked for again by `read`, which raises."""
+        self._ask(spans)
+
+    @property
+    def tables(self) -> Path:
+        """The folder for tables of stores."""
+        return self.disk.folder / "tables" if self.disk is not None else _spare_folder(os.getpid())
+
+    def _ask(self, spans: Iterable[Span]) -> tuple[dict[Span, bytes], dict[Span, Future[bytes]]]:
+        found: dict[Span, bytes] = {}
+        coming: dict[Span, Future[bytes]] = {}
+        with self._guard:
+            new = []
+            for span in dict.fromkeys(spans):
+                known = self._memory.get(span)
+                if known is not None:
+                    self._memory.move_to_end(span)
+                    found[span] = known
+                    continue
+                if span not in self._coming:
+                    self._coming[span] = Future()
+                    new.append(span)
+                coming[span] = self._coming[span]
+            for run in runs(new):
+                self._threads.submit(self._get, run)
+        return found, coming
+
+    def _get(self, run: Run) -> None:
+        """Get the spans of a run, by one request where none of them is in the cache."""
+        left = list(run.spans)
+        try:
+            if self.disk is not None:
+                for span in run.spans:
+                    data = self.disk.get(span)
+                    if data is not None:
+                        self._there(span, data)
+                        left.remove(span)
+            for part in list(runs(left)):
+                whole = part.whole
+                data = self.objects.read(whole)
+                for span in part.spans:
+                    own = data if len(part.spans) == 1 else data[span.start - whole.start : span.stop - whole.start]
+                    if self.disk is not None:
+                        self.disk.put(span, own)
+                    self._there(span, own)
+                    left.remove(span)
+        except BaseException as error:  # noqa: BLE001 (who waits gets it)
+            with self._guard:
+                futures = [self._coming.pop(span) for span in left]
+            for future in futures:
+                future.set_exception(error)
+
+    def _there(self, span: Span, data: bytes) -> None:
+        with self._guard:
+            self._memory[span] = data
+            self._bytes += len(data)
+            while self._bytes > self.options.memory_bytes and len(self._memory) > 1:
+                self._bytes -= len(self._memory.popitem(last=False)[1])
+            future = self._coming.pop(span)
+        future.set_result(data)
+
+
+def blocks_of(options: ObjectOptions) -> Blocks:
+    """What reads objects with these options in this process: one for all stores."""
+    return _blocks_of(options, os.getpid())
+
+
+@lru_cache(maxsize=8)
+def _blocks_of(options: ObjectOptions, _process: int) -> Blocks:
+    # Threads and connections do not come along into a process that was forked.
+    return Blocks(options)
+
+
+@lru_cache(maxsize=1)
+def _spare_folder(process: int) -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="mixture-"))
+    atexit.register(_remove, folder, process)
+    return folder
+
+
+def _remove(folder: Path, process: int) -> None:
+    if os.getpid() == process:
+        rmtree(folder, ignore_errors=True)

@@ -1,0 +1,50 @@
+"""What is known of an object without its bytes, and what says that it is another one now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mixture.errors import Place, StoreError
+from mixture.objects.address import Address
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectFacts:
+    """size: in bytes; tag: the ETag, None where a server has none; modified: when it was written, in nanoseconds."""
+
+    size: int
+    tag: str | None
+    modified: int
+
+    def is_same(self, other: ObjectFacts) -> bool:
+        """Whether an object is, by all that is known of it, the same. Where both have tags these decide."""
+        if self.tag is not None and other.tag is not None:
+            return (self.size, self.tag) == (other.size, other.tag)
+        return (self.size, self.modified) == (other.size, other.modified)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredObject:
+    """An object as it was when it was looked at: nothing else is read under this address from then on."""
+
+    address: Address
+    facts: ObjectFacts
+
+
+class InterruptedReadError(Exception):
+    """A read that may succeed when it is tried again. wait_seconds: how long the other side asks to wait."""
+
+    def __init__(self, message: str, *, wait_seconds: float | None = None) -> None:
+        super().__init__(message)
+        self.wait_seconds = wait_seconds
+
+
+def changed(address: Address, message: str = "is not the object that it was when the store was opened") -> StoreError:
+    """The refusal of an object that was replaced."""
+    hint = "write another store instead, and open that: runs read what they were locked with"
+    return StoreError(message, code="store-changed", place=Place(file=str(address)), hint=hint)
+
+
+def missing(address: Address) -> StoreError:
+    """The refusal of an object that is not there."""
+    return StoreError("there is no such object", code="file-missing", place=Place(file=str(address)))

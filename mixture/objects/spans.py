@@ -1,0 +1,60 @@
+"""Ranges of bytes of objects: which are asked for together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from operator import attrgetter
+
+from mixture.objects.facts import StoredObject
+
+NEAR_BYTES = 1 << 16
+"""Bytes between two spans that are read along rather than asked for apart: a request costs some 10 to 30 ms, and a
+connection gives these in 1."""
+MOST_BYTES = 1 << 22
+"""Of one request, but for a span that is larger itself: what is larger comes sooner as several at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Bytes of an object, from `start` up to `stop`."""
+
+    object: StoredObject
+    start: int
+    stop: int
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Spans of one object, in order, that one request gets."""
+
+    spans: tuple[Span, ...]
+
+    @property
+    def whole(self) -> Span:
+        """From the first one's start to the last one's end."""
+        return Span(self.spans[0].object, self.spans[0].start, max(span.stop for span in self.spans))
+
+
+def runs(spans: Iterable[Span]) -> Iterator[Run]:
+    """Put spans together that are near: at most NEAR_BYTES apart, and at most MOST_BYTES in all."""
+    kept: list[Span] = []
+    stop = 0
+    for span in sorted(set(spans), key=_ORDER):
+        if kept and (
+            span.object != kept[0].object
+            or span.start > stop + NEAR_BYTES
+            or max(stop, span.stop) - kept[0].start > MOST_BYTES
+        ):
+            yield Run(tuple(kept))
+            kept = []
+        stop = max(stop, span.stop) if kept else span.stop
+        kept.append(span)
+    if kept:
+        yield Run(tuple(kept))
+
+
+_ORDER = attrgetter("object.address.root", "object.address.path", "start", "stop")
