@@ -1,5 +1,6 @@
 """Token stores: opening, reading, verifying and making them."""
 
+from mixture.objects import ObjectOptions
 from mixture.store.agreement import disagreements, require_agreement, verify_store
 from mixture.store.decode import decoder
 from mixture.store.description import ContentKind, StoreDescription, StoreDomain
@@ -32,6 +33,7 @@ __all__ = [
     "PADDING",
     "PackReport",
     "PackedDomain",
+    "ObjectOptions",
     "Reason",
     "Skipped",
     "Spans",

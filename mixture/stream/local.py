@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Iterator
 from functools import lru_cache, partial
 from typing import Literal
@@ -13,9 +14,10 @@ import numpy.typing as npt
 
 from mixture.plan import Lock, read_lock
 from mixture.schedule import Rows, Schedule
-from mixture.store import Store, Verify, open_store, require_agreement
+from mixture.store import ObjectOptions, Store, Verify, open_store, require_agreement
 from mixture.stream.batch import Batch, Tokens
 from mixture.stream.ranks import rank_slots
+from mixture.stream.reading_unit import unit_tokens
 from mixture.stream.stream import Stream
 
 I64 = npt.NDArray[np.int64]
@@ -47,6 +49,7 @@ class LocalStream(Stream):
         uneven: bool,
         dtype: npt.DTypeLike | None,
         accept_content: str | None,
+        fetch_ahead: int = 0,
     ) -> None:
         super().__init__(
             lock,
@@ -66,10 +69,40 @@ class LocalStream(Stream):
         self._tokens = np.array([domain.tokens for domain in schedule.data.domains], np.int64)
         self._number = np.zeros(len(schedule.names), np.int64)
         self._number[self._drawn_from] = np.arange(len(self._names))
-        self._reader = store.reader(self._names)
+        is_distant = store.is_distant
+        unit = unit_tokens(lock, store, world_size, self._drawn_from.tolist()) if is_distant else None
+        self._reader = store.reader(self._names, unit_tokens=unit)
+        self._fetch_ahead = fetch_ahead if is_distant else 0
         self._rows_of_step = lru_cache(maxsize=STEPS_KEPT)(partial(_rows_of_step, schedule))
 
     def _read(self, steps: range) -> Iterator[Batch]:
+        if not self._fetch_ahead:
+            yield from (self._batch(*planned) for planned in self._planned(steps))
+            return
+        # What the next steps need is known and asked for at once, as far as half of the memory for objects holds it.
+        most_bytes = self.store.object_options.memory_bytes // 2
+        waiting: deque[tuple[int, Rows, slice]] = deque()
+        sizes: deque[int] = deque()
+        for planned in self._planned(steps):
+            waiting.append(planned)
+            sizes.append(self._ask(*planned))
+            while len(waiting) > self._fetch_ahead or (len(waiting) > 1 and sum(sizes) > most_bytes):
+                sizes.popleft()
+                yield self._batch(*waiting.popleft())
+        yield from (self._batch(*planned) for planned in waiting)
+
+    def _ask(self, step: int, rows: Rows, part: slice) -> int:
+        """Ask the object store for the rows of a step: how many bytes these are."""
+        domain, length = rows.domain[part], self._schedule.length_of(step)
+        first_token, numbers = rows.sequence[part] * length, self._number[domain]
+        more = self._next_token & (first_token + length < self._tokens[domain])
+        for here, asked in ((~more, length), (more, length + 1)):
+            if here.any():
+                self._reader.prefetch(numbers[here], first_token[here], asked)
+        return len(domain) * length * self.store.dtype.itemsize
+
+    def _planned(self, steps: range) -> Iterator[tuple[int, Rows, slice]]:
+        """Steps, and where their rows stand in rows of the schedule."""
         ahead, step = 1, steps.start
         changes = [batch.first_step for batch in self._schedule.data.batches] + [self.steps]
         while step < steps.stop:
@@ -79,7 +112,7 @@ class LocalStream(Stream):
                 here = len(rows) // len(slots) if slots else stop - step
                 for i in range(here):
                     if step + i in steps:
-                        yield self._batch(step + i, rows, slice(i * len(slots), (i + 1) * len(slots)))
+                        yield step + i, rows, slice(i * len(slots), (i + 1) * len(slots))
                 step += here
             ahead = max(1, min(2 * ahead, MOST_ROWS_AHEAD // max(1, len(slots))))
 
@@ -139,6 +172,8 @@ def open_stream(
     dtype: npt.DTypeLike | None = None,
     accept_content: str | None = None,
     verify: Verify | Literal["sizes", "full"] = Verify.SIZES,
+    objects: ObjectOptions | None = None,
+    fetch_ahead: int = 4,
 ) -> LocalStream:
     """Open the batches of one rank, from a step on.
 
@@ -152,15 +187,18 @@ def open_stream(
                  a saved state; states keep it from then on
     verify:      how much of the store is compared before the first batch (`Verify`); what was, `stream.store.verified`
                  says
+    objects:     how a store at an address is read and kept here (`open_store`)
+    fetch_ahead: steps whose blocks are asked of an object store before they are read, many at a time, so that a slow
+                 one is not waited for; beside it, `read_ahead` makes batches ahead in a thread
 
     Raises StoreError where the store is not complete or not the lock's, naming the first domain with both figures, and
     StreamError, `rank-invalid`, `batch-not-divisible` or `dtype-unfit`.
     """
     lock = lock if isinstance(lock, Lock) else read_lock(lock)
     if not isinstance(store, Store):
-        store = open_store(store, verify=verify)
+        store = open_store(store, verify=verify, objects=objects)
     elif Verify(verify) is Verify.FULL and store.verified is not Verify.FULL:
-        store = open_store(store.path, verify=Verify.FULL)
+        store = store.reopened(Verify.FULL)
     require_agreement(store, lock, accept_content=accept_content)
     return LocalStream(
         lock,
@@ -173,6 +211,7 @@ def open_stream(
         uneven=uneven,
         dtype=dtype,
         accept_content=accept_content,
+        fetch_ahead=fetch_ahead,
     )
 
 
