@@ -9,7 +9,7 @@ from zipfile import ZipFile
 import httpx2
 import pytest
 import yaml
-from api_helpers import MIXTURES
+from api_helpers import MIXTURES, ask
 
 from mixture.catalog import read_catalog
 from mixture.formats import FORMATS, WeightUnit, export
@@ -133,3 +133,11 @@ def test_documents_that_a_catalog_does_not_count_are_a_problem(client: httpx2.Cl
 def test_a_mixture_leads_to_its_exports(client: httpx2.Client):
     links = client.get("/v1/mixtures/demo").json()["links"]
     assert client.get(links["exports"]).raise_for_status().json()["items"]
+
+
+def test_more_domains_and_phases_than_a_service_writes_at_once_are_a_problem(make_app):
+    app = make_app(max_rows=19)
+    answer = ask(app, "GET", f"{HERE}/levanter")
+    assert code(answer) == (422, "too-many-rows")
+    assert "mixture export levanter" in answer.json()["hint"]
+    assert ask(make_app(max_rows=20), "GET", f"{HERE}/levanter").status_code == 200

@@ -66,7 +66,7 @@ def holds_names(name: str, cells: str) -> bool:
 
 
 @pytest.mark.parametrize("name", READ)
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(drawn=mixtures())
 def test_weights_and_boundaries_survive_the_way_out_and_back(name, drawn):
     spec, cells = drawn
@@ -80,7 +80,7 @@ def test_weights_and_boundaries_survive_the_way_out_and_back(name, drawn):
 
 
 @pytest.mark.parametrize("name", [name for name in READ if len(FORMATS[name].units) > 1])
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(drawn=mixtures())
 def test_both_units_of_a_format_survive_the_way_out_and_back(name, drawn):
     with tempfile.TemporaryDirectory() as folder:
@@ -91,7 +91,7 @@ def test_both_units_of_a_format_survive_the_way_out_and_back(name, drawn):
 
 
 @pytest.mark.parametrize("name", [name for name in READ if name != "megatron"])  # which is a list of words
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(drawn=mixtures())
 def test_a_file_that_a_trainer_reads_and_saves_again_says_the_same(name, drawn):
     spec, cells = drawn
