@@ -5,7 +5,7 @@ DEMO ?= demo
 ARGS ?=
 RUN := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev
-OTHERS := needs_postgres or needs_nginx or needs_browser or needs_node or needs_ray or needs_torch or needs_corpora
+OTHERS := needs_postgres or needs_nginx or needs_browser or needs_node or needs_ray or needs_torch or needs_objects or needs_corpora
 
 .DEFAULT_GOAL := help
 .PHONY: help demo corpora test test-all check format bench openapi golden clean
