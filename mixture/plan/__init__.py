@@ -11,7 +11,8 @@ from mixture.plan.diff_parting import Agreement, Parting
 from mixture.plan.diff_report import diff_json
 from mixture.plan.diff_sides import Side, Stretch, side_of
 from mixture.plan.distance import half_l1, hellinger
-from mixture.plan.explain import AmendmentExplained, Change, Explanation, Resumable, explain, resumable
+from mixture.plan.explain import AmendmentExplained, Explanation, Resumable, explain, resumable
+from mixture.plan.explain_changes import Boundary, Change
 from mixture.plan.explain_report import amendment_json, explanation_json, resumable_json
 from mixture.plan.figures import decimal, fraction_of, json_value
 from mixture.plan.findings import LEVELS, Finding, Level
@@ -37,6 +38,7 @@ __all__ = [
     "Amendment",
     "AmendmentExplained",
     "Amends",
+    "Boundary",
     "Change",
     "Checked",
     "Diff",

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
+from itertools import accumulate
 
 from mixture.errors import LockError
+from mixture.plan.explain_changes import Boundary, Change, Look
 from mixture.plan.lineage import lineage_of, parting_step
 from mixture.plan.lock import Amends, Lock
-from mixture.schedule import WHOLE, SegmentHandoff
-
-MOST_MOVERS = 5
-"""Domains whose shares moved most, that a change names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,45 +25,6 @@ class PhaseExplained:
 
 
 @dataclass(frozen=True, slots=True)
-class Mover:
-    """A domain's token share before a step and from it on, exact."""
-
-    domain: str
-    before: Fraction
-    after: Fraction
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What a lock does otherwise from a step on. Pairs are (before, after), and equal where nothing changes.
-
-    half_l1:        how far the weights of the two sides are apart, exact, 0 to 1
-    moved, movers:  how many domains' weights changed, and those that moved most, the largest change first
-    skip_sequences: left out as text that a loss spike came from, in all
-    tokens_skipped: tokens that domains leave unread there, by a skip or at a hand-off to another length
-    masked_tokens, masked_domains: text that is hidden from the step on
-    """
-
-    sequence_length: tuple[int, int]
-    batch_sequences: tuple[int, int]
-    mix_steps: tuple[int, int]
-    half_l1: Fraction
-    moved: int
-    movers: tuple[Mover, ...]
-    skip_sequences: int
-    tokens_skipped: int
-    masked_tokens: int
-    masked_domains: int
-
-    @property
-    def is_any(self) -> bool:
-        """Whether anything changes at all."""
-        pairs = (self.sequence_length, self.batch_sequences, self.mix_steps)
-        figures = (self.moved, self.skip_sequences, self.tokens_skipped, self.masked_tokens)
-        return any(a != b for a, b in pairs) or any(figures)
-
-
-@dataclass(frozen=True, slots=True)
 class AmendmentExplained:
     """One amendment of a lineage.
 
@@ -76,8 +32,14 @@ class AmendmentExplained:
     amended:       the digest of the lock that was amended; made: of the lock that came of it
     steps, steps_before: of the run with the amendment, and without
     domains_added: names, in the lock's order
-    change:        what the explained lock has at the step; None where its run begins there, or ends before or there
+    change:        what the explained lock has at the step, or, of one that was replaced, the lock that came of it; None
+                   where that is not at hand, and where the run begins there, or ends before or there
+    later:         what the explained lock has behind the step, up to that of the next amendment; where the amended
+                   lock is at hand, only what that does not have
+    dropped:       phases of the amended lock that the lock that came of it no longer has, and their first steps, where
+                   both are at hand
     superseded_by: the number of a later amendment that takes over at this step or before; None: it stands
+    replaced_by:   of the last one at the very step
     parts_at:      the step at which the explained lock parts from the amended one; None where that was not given
     """
 
@@ -91,13 +53,17 @@ class AmendmentExplained:
     steps: int
     domains_added: tuple[str, ...]
     change: Change | None
+    later: tuple[Boundary, ...]
+    dropped: tuple[tuple[str, int], ...]
     superseded_by: int | None
+    replaced_by: int | None
     parts_at: int | None
 
     @property
     def is_void(self) -> bool:
         """Whether a later amendment left nothing at this step."""
-        return self.superseded_by is not None and not (self.change and self.change.is_any)
+        stands = self.replaced_by is None and self.change is not None and self.change.is_any
+        return self.superseded_by is not None and not stands
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +79,20 @@ class Resumable:
 
 
 @dataclass(frozen=True, slots=True)
+class Pools:
+    """Domains that are kept to pools: how many, the tokens of the pools, and those that the domains have whole."""
+
+    domains: int
+    pool_tokens: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
 class Explanation:
     """What a lock is and came from: the phases of its run, its amendments and resumable checkpoints, oldest first.
 
-    masked_tokens: text that is hidden from some step on, in all
+    masked_tokens: text that is taken down from some step on, in all
+    pools:         of domains that are kept to some of their tokens; None without any
     """
 
     mixture: str
@@ -126,6 +102,7 @@ class Explanation:
     tokens: int
     domains: int
     masked_tokens: int
+    pools: Pools | None
     phases: tuple[PhaseExplained, ...]
     amendments: tuple[AmendmentExplained, ...]
     resumable: tuple[Resumable, ...]
@@ -135,14 +112,16 @@ def explain(lock: Lock, *, ancestors: Iterable[Lock] = ()) -> Explanation:
     """What a lock is and came from, by its own fields.
 
     ancestors: locks of its lineage that are at hand. They say where the runs really part, which may be later than the
-               amendment's step
+               amendment's step, and what an amendment changed behind it
 
     Raises LockError, `not-an-ancestor`, where one of them is no lock that this one was amended from.
     """
     schedule, line = lock.schedule(), lineage_of(lock)
     bounds = [phase.first_step for phase in lock.phases] + [lock.data.steps]
     read = [int(schedule.tokens(step).sum()) for step in bounds]
-    parts = _parts(lock, line, ancestors)
+    held = {one.digest: one for one in ancestors}
+    parts = _parts(lock, line, held.values())
+    pooled = [domain for domain in lock.data.domains if domain.pool_tokens is not None]
     return Explanation(
         mixture=lock.mixture,
         digest=lock.digest,
@@ -151,6 +130,9 @@ def explain(lock: Lock, *, ancestors: Iterable[Lock] = ()) -> Explanation:
         tokens=read[-1],
         domains=len(lock.data.domains),
         masked_tokens=sum(mask.tokens for mask in lock.masks),
+        pools=Pools(len(pooled), sum(one.held for one in pooled), sum(one.tokens for one in pooled))
+        if pooled
+        else None,
         phases=tuple(
             PhaseExplained(
                 name=phase.name,
@@ -163,12 +145,12 @@ def explain(lock: Lock, *, ancestors: Iterable[Lock] = ()) -> Explanation:
             for phase, before, after in zip(lock.phases, read, read[1:], strict=False)
             if phase.steps
         ),
-        amendments=tuple(_amendments(lock, line, parts)),
+        amendments=tuple(_amendments(lock, line, held, parts)),
         resumable=resumable(lock, parts),
     )
 
 
-def resumable(lock: Lock, parts_at: dict[str, int] | None = None) -> tuple[Resumable, ...]:
+def resumable(lock: Lock, parts_at: Mapping[str, int] | None = None) -> tuple[Resumable, ...]:
     """Whose checkpoints may go on under a lock: of each lock of its lineage, oldest first, then its own.
 
     parts_at: where the runs of locks, by digest, are known to part from it
@@ -194,31 +176,44 @@ def _parts(lock: Lock, line: Sequence[Amends], ancestors: Iterable[Lock]) -> dic
     return found
 
 
-def _amendments(lock: Lock, line: Sequence[Amends], parts: dict[str, int]) -> list[AmendmentExplained]:
+def _amendments(
+    lock: Lock, line: Sequence[Amends], held: Mapping[str, Lock], parts: Mapping[str, int]
+) -> list[AmendmentExplained]:
     data = lock.data
     names = [domain.name for domain in data.domains]
-    look = _Look(lock)
+    looks = {one.digest: Look(one) for one in (*held.values(), *([lock] if line else []))}
     made = [*(one.lock for one in line[1:]), lock.digest]
     steps = [*(one.steps for one in line[1:]), data.steps]
     domains = [*(one.domains for one in line[1:]), len(names)]
     over = _superseded([one.step for one in line])
-    return [
-        AmendmentExplained(
-            number=i + 1,
-            step=one.step,
-            amended=one.lock,
-            made=made[i],
-            history=one.history,
-            reason=one.reason,
-            steps_before=one.steps,
-            steps=steps[i],
-            domains_added=tuple(names[one.domains : domains[i]]),
-            change=look.change(one.step) if 0 < one.step < data.steps else None,
-            superseded_by=over[i],
-            parts_at=parts.get(one.lock),
+    last = {one.step: i + 1 for i, one in enumerate(line)}
+    ends = [*accumulate((one.step for one in reversed(line)), min, initial=data.steps)][-2::-1]
+    found = []
+    for i, one in enumerate(line):
+        replaced = last[one.step] if last[one.step] != i + 1 else None
+        before, after = looks.get(one.lock), looks.get(made[i])
+        look = after if replaced else looks[lock.digest]
+        steps_there = data.steps if replaced is None else steps[i]
+        found.append(
+            AmendmentExplained(
+                number=i + 1,
+                step=one.step,
+                amended=one.lock,
+                made=made[i],
+                history=one.history,
+                reason=one.reason,
+                steps_before=one.steps,
+                steps=steps[i],
+                domains_added=tuple(names[one.domains : domains[i]]),
+                change=look.change(one.step) if look and 0 < one.step < steps_there else None,
+                later=tuple(looks[lock.digest].later(one.step, ends[i], before)),
+                dropped=after.dropped(one.step, before) if before and after else (),
+                superseded_by=over[i],
+                replaced_by=replaced,
+                parts_at=parts.get(one.lock),
+            )
         )
-        for i, one in enumerate(line)
-    ]
+    return found
 
 
 def _superseded(steps: Sequence[int]) -> list[int | None]:
@@ -230,42 +225,3 @@ def _superseded(steps: Sequence[int]) -> list[int | None]:
             found[standing.pop()] = i + 1
         standing.append(i)
     return found
-
-
-class _Look:
-    """Looks at a lock's steps, of which there may be many thousand."""
-
-    def __init__(self, lock: Lock) -> None:
-        self._data = lock.data
-        self._segments = [one.first_step for one in lock.data.segments]
-        self._batches = [one.first_step for one in lock.data.batches]
-        self._handoffs: dict[int, SegmentHandoff] = {one.first_step: one for one in lock.schedule().handoffs()}
-        self._masked: dict[int, dict[str, int]] = defaultdict(lambda: defaultdict(int))
-        for mask in lock.masks:
-            self._masked[mask.first_step][mask.domain] += mask.tokens
-
-    def change(self, step: int) -> Change:
-        """What is other at a step than at the one before."""
-        data = self._data
-        before, after = (data.segments[bisect_right(self._segments, at) - 1] for at in (step - 1, step))
-        batches = [data.batches[bisect_right(self._batches, at) - 1] for at in (step - 1, step)]
-        apart = sorted(
-            (
-                (-abs(b - a), domain.name, a, b)
-                for domain, a, b in zip(data.domains, before.weights, after.weights, strict=True)
-                if a != b
-            )
-        )
-        handoff, masked = self._handoffs.get(step), self._masked.get(step, {})
-        return Change(
-            sequence_length=(before.sequence_length, after.sequence_length),
-            batch_sequences=(batches[0].sequences, batches[1].sequences),
-            mix_steps=(batches[0].mix_steps, batches[1].mix_steps),
-            half_l1=Fraction(-sum(one[0] for one in apart), 2 * WHOLE),
-            moved=len(apart),
-            movers=tuple(Mover(name, Fraction(a, WHOLE), Fraction(b, WHOLE)) for _, name, a, b in apart[:MOST_MOVERS]),
-            skip_sequences=after.skip if after.first_step == step else 0,
-            tokens_skipped=sum(handoff.tokens_skipped) if handoff else 0,
-            masked_tokens=sum(masked.values()),
-            masked_domains=len(masked),
-        )

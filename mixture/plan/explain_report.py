@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from mixture.plan.explain import AmendmentExplained, Change, Explanation, PhaseExplained, Resumable
+from dataclasses import asdict
+
+from mixture.plan.explain import AmendmentExplained, Explanation, PhaseExplained, Resumable
+from mixture.plan.explain_changes import Change
 from mixture.plan.figures import json_value
 
 Json = dict[str, object]
@@ -18,6 +21,7 @@ def explanation_json(found: Explanation) -> Json:
         "tokens": found.tokens,
         "domains": found.domains,
         "masked_tokens": found.masked_tokens,
+        "pools": None if found.pools is None else asdict(found.pools),
         "phases": [_phase(phase) for phase in found.phases],
         "amendments": [amendment_json(one) for one in found.amendments],
         "resumable": [resumable_json(one) for one in found.resumable],
@@ -25,7 +29,11 @@ def explanation_json(found: Explanation) -> Json:
 
 
 def amendment_json(one: AmendmentExplained) -> Json:
-    """One amendment, `change` null where the run begins or ends at its step."""
+    """One amendment.
+
+    `change` is null where the run begins or ends at its step, or another one replaced it there. `later` has the
+    boundaries behind it, `dropped` phases that are no more.
+    """
     return {
         "number": one.number,
         "step": one.step,
@@ -37,7 +45,12 @@ def amendment_json(one: AmendmentExplained) -> Json:
         "steps": one.steps,
         "domains_added": list(one.domains_added),
         "change": None if one.change is None else _change(one.change),
+        "later": [
+            {"step": at.step, "phase": at.phase, "began": at.began, "change": _change(at.change)} for at in one.later
+        ],
+        "dropped": [{"phase": name, "first_step": step} for name, step in one.dropped],
         "superseded_by": one.superseded_by,
+        "replaced_by": one.replaced_by,
         "void": one.is_void,
         "parts_at": one.parts_at,
     }
@@ -66,6 +79,7 @@ def _change(change: Change) -> Json:
         "mix_steps": _pair(change.mix_steps),
         "half_l1": json_value(change.half_l1),
         "domains_moved": change.moved,
+        "weights_until": change.weights_until,
         "movers": [
             {"domain": one.domain, "before": json_value(one.before), "after": json_value(one.after)}
             for one in change.movers

@@ -5,19 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mixture.plan.diff_words import percent
-from mixture.plan.explain import AmendmentExplained, Change, Explanation, PhaseExplained, Resumable
+from mixture.plan.explain import AmendmentExplained, Explanation, PhaseExplained, Resumable
+from mixture.plan.explain_changes import Boundary, Change
 from mixture.plan.figures import decimal
-from mixture.plan.words import Quote, counted, listed, names_of
+from mixture.plan.words import NAMED, Quote, counted, listed, names_of
+from mixture.units import format_short
 
 SHOWN_DIGITS = 12
 """Of a digest."""
+MOST_LATER, MOST_LATER_MOVERS = 10, 2
+"""Boundaries behind an amendment that are told, and the domains that one names."""
 
 
 def run_words(found: Explanation) -> str:
     """The size of the run."""
     sizes = (found.steps, "step"), (found.sequences, "sequence"), (found.tokens, "token"), (found.domains, "domain")
-    text = f"The run: {', '.join(counted(*size) for size in sizes)}."
-    return f"{text} Masked from some step on: {counted(found.masked_tokens, 'token')}." if found.masked_tokens else text
+    said = [f"The run: {', '.join(counted(*size) for size in sizes)}."]
+    if found.pools:
+        are = "is kept to a pool" if found.pools.domains == 1 else "are kept to pools"
+        size, whole = (format_short(tokens) for tokens in (found.pools.pool_tokens, found.pools.tokens))
+        said.append(f"{counted(found.pools.domains, 'domain')} {are}, of {size} tokens together; whole, {whole}.")
+    if found.masked_tokens:
+        said.append(f"Taken down from some step on: {counted(found.masked_tokens, 'token')}.")
+    return " ".join(said)
 
 
 def phase_words(phase: PhaseExplained, quote: Quote) -> str:
@@ -54,8 +64,19 @@ def amendment_words(one: AmendmentExplained, quote: Quote) -> Iterator[str]:
         yield from _change_words(change, quote)
     elif not one.is_void:
         yield _unchanged(one)
-    if one.superseded_by is not None:
+    if one.replaced_by is not None:
+        yield f"Replaced by amendment {one.replaced_by}, at the same step: what changes there is said with it."
+    elif one.superseded_by is not None:
         yield _superseded(one)
+    if one.later and one.parts_at is None:
+        yield "What comes later, new or as it was in the amended lock, which is not at hand:"
+    for boundary in one.later[:MOST_LATER]:
+        yield _boundary_words(boundary, quote)
+    if len(one.later) > MOST_LATER:
+        yield f"… and {len(one.later) - MOST_LATER:,} more."
+    if one.dropped:
+        said = [f"{quote(name)} (from step {step:,})" for name, step in one.dropped[:NAMED]]
+        yield f"No longer there: {listed(said, more=len(one.dropped) - NAMED)}."
     if one.parts_at is not None:
         yield f"This lock reads what that lock reads up to step {one.parts_at:,}."
 
@@ -83,20 +104,45 @@ def _change_words(change: Change, quote: Quote) -> Iterator[str]:
         moved = [f"{quote(one.domain)} {percent(one.before)} → {percent(one.after)}" for one in change.movers]
         yield (
             f"Weights: half-L1 distance {decimal(change.half_l1, digits=4)}, {counted(change.moved, 'domain')} moved:"
-            f" {listed(moved, more=change.moved - len(moved))}."
+            f" {listed(moved, more=change.moved - len(moved))}. They hold up to step {change.weights_until:,}."
         )
     if change.skip_sequences:
         yield f"Left out: {counted(change.skip_sequences, 'sequence')}, {counted(change.tokens_skipped, 'token')}."
     elif change.tokens_skipped:
-        yield f"Left unread at the hand-off: {counted(change.tokens_skipped, 'token')}."
+        yield f"Left out at the hand-off: {counted(change.tokens_skipped, 'token')}."
     if change.masked_tokens:
         where = counted(change.masked_domains, "domain")
-        yield f"Masked from there on: {counted(change.masked_tokens, 'token')} of {where}."
+        yield f"Taken down from there on: {counted(change.masked_tokens, 'token')} of {where}."
+
+
+def _boundary_words(one: Boundary, quote: Quote) -> str:
+    change, said = one.change, list[str]()
+    if change.moved:
+        moved = [
+            f"{quote(x.domain)} {percent(x.before)} → {percent(x.after)}" for x in change.movers[:MOST_LATER_MOVERS]
+        ]
+        more = change.moved - len(moved)
+        said.append(f"weights half-L1 {decimal(change.half_l1, digits=4)}, {listed(moved, more=more)}")
+    sizes = []
+    if change.sequence_length[0] != change.sequence_length[1]:
+        sizes.append(f"a sequence has {counted(change.sequence_length[1], 'token')}")
+    if change.batch_sequences[0] != change.batch_sequences[1]:
+        sizes.append(f"a step {'' if sizes else 'has '}{counted(change.batch_sequences[1], 'sequence')}")
+    said += [", ".join(sizes)] if sizes else []
+    if change.mix_steps[0] != change.mix_steps[1]:
+        said.append(f"{counted(change.mix_steps[1], 'step')} mixed together")
+    if change.tokens_skipped:
+        said.append(f"{counted(change.tokens_skipped, 'token')} left out")
+    if change.masked_tokens:
+        said.append(f"{counted(change.masked_tokens, 'token')} taken down")
+    phase = "" if one.phase is None else f", phase {quote(one.phase)}"
+    began = "" if one.began is None else f" and no longer from {one.began:,}"
+    return f"From step {one.step:,}{began}{phase}: {'; '.join(said) or 'nothing else changes'}."
 
 
 def _unchanged(one: AmendmentExplained) -> str:
     if one.change is not None:
-        return "At the step itself nothing changes: what changes comes later."
+        return "At the step itself nothing changes."
     return "The whole run is another one from there on." if one.step == 0 else "The run goes no further than this step."
 
 

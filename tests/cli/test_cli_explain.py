@@ -41,12 +41,14 @@ def test_an_amended_lock_says_its_lineage_with_what_lies_beside_it(small, run, t
     assert f"Amendment 1, at step 40, of lock {old.digest[:12]}\n  Why: 'more tokens'.\n" in said
     assert "The run has 120 steps and no longer 100." in said
     assert "This lock reads what that lock reads up to step 80." in said, "the first phase goes on as it was"
+    assert "  From step 96 and no longer from 80, phase 'second': " in said
     assert f"of lock {old.digest[:12]}: up to step 80\n" in said
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     write_lock(new, elsewhere / "new.lock.json")
     alone = run("explain", elsewhere / "new.lock.json").stdout
     assert "This lock reads" not in alone
+    assert "the amended lock, which is not at hand:\n  From step 96, phase 'second': " in alone
     assert f"of lock {old.digest[:12]}: up to step 40\n" in alone
     given = run("explain", elsewhere / "new.lock.json", "--with", small / "mixture.lock.json").stdout
     assert given == said

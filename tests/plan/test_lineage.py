@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -21,13 +22,14 @@ from mixture.plan import (
     parting_step,
 )
 from mixture.plan.explain_words import amendment_words, lineage_words, phase_words, resumable_words, run_words
-from mixture.plan.lock import document
-from mixture.schedule import agreed_steps
+from mixture.plan.lock import document, with_digest
+from mixture.schedule import Schedule, agreed_steps
 
 PHASES = (
     "{phase: early, share: 60%, weights: {code: 50%, web: 50%}}",
     "{phase: late, weights: {code: 80%, web: 20%}}",
 )
+LATER = "What comes later, new or as it was in the amended lock, which is not at hand:"
 LARGER = "domain,tokens\ncode,1000000\nnews,400000\nweb,1000000\n"
 
 
@@ -95,8 +97,11 @@ def test_an_amendment_says_all_that_changes_at_its_step(lock, longer):
         "A sequence has 64 tokens and no longer 16.",
         "A step has 4 sequences and no longer 8.",
         "Mixed together: 1,024 steps, and no longer 512.",
-        "Weights: half-L1 distance 0.25, 2 domains moved: 'code' 50% → 25% and 'news' 0% → 25%.",
-        f"Left unread at the hand-off: {change.tokens_skipped:,} tokens.",
+        "Weights: half-L1 distance 0.25, 2 domains moved: 'code' 50% → 25% and 'news' 0% → 25%."
+        " They hold up to step 90.",
+        f"Left out at the hand-off: {change.tokens_skipped:,} tokens.",
+        LATER,
+        "From step 90, phase 'late': weights half-L1 0.55, 'code' 25% → 80%, 'web' 50% → 10% and 1 more.",
     ]
 
 
@@ -107,9 +112,85 @@ def test_a_skip_and_masks_are_counted(lock):
     assert (change.masked_tokens, change.masked_domains, change.moved) == (57, 2, 0)
     assert words(explain(skipped), 1) == [
         "Left out: 16 sequences, 256 tokens.",
-        "Masked from there on: 57 tokens of 2 domains.",
+        "Taken down from there on: 57 tokens of 2 domains.",
+        LATER,
+        "From step 60, phase 'late': weights half-L1 0.3, 'code' 50% → 80% and 'web' 50% → 20%.",
     ]
-    assert run_words(explain(skipped)).endswith(" Masked from some step on: 57 tokens.")
+    assert words(explain(skipped, ancestors=[lock]), 1) == [
+        "Left out: 16 sequences, 256 tokens.",
+        "Taken down from there on: 57 tokens of 2 domains.",
+        "This lock reads what that lock reads up to step 30.",
+    ], "what comes later is as it was"
+    assert run_words(explain(skipped)).endswith(" Taken down from some step on: 57 tokens.")
+
+
+def test_what_an_amendment_changes_behind_its_step_is_said_step_by_step(write_spec, lock):
+    spec = write_spec(
+        "{phase: early, share: 40%, weights: {code: 50%, web: 50%}}",
+        "{phase: late, share: 40%, weights: {code: 80%, web: 20%}}",
+        "{phase: long, sequence_length: 64, batch: 4 sequences, weights: {code: 80%, web: 20%}}",
+    )
+    made = make_lock(make_plan(spec, amends=Amendment(lock, 10)))
+    masked = amend(made, 20, masks=[Mask(70, "web", 0, 5)])
+    handoff = next(one for one in made.schedule().handoffs() if one.first_step == 80)
+    first, second = explain(masked, ancestors=[lock, made]).amendments
+    assert first.later == (), "up to the second amendment nothing else comes"
+    assert [(at.step, at.change.masked_tokens) for at in second.later] == [(70, 5)]
+    assert words(explain(masked, ancestors=[made]), 2)[:2] == [
+        "At the step itself nothing changes.",
+        "From step 70: 5 tokens taken down.",
+    ]
+    (one,) = explain(made, ancestors=[lock]).amendments
+    assert [(at.step, at.phase, at.began) for at in one.later] == [(40, "late", 60), (80, "long", None)]
+    said = words(explain(made, ancestors=[lock]), 1)
+    assert said[1:3] == [
+        "From step 40 and no longer from 60, phase 'late': weights half-L1 0.3, 'code' 50% → 80% and 'web' 50% → 20%.",
+        "From step 80, phase 'long': a sequence has 64 tokens, a step 4 sequences; 1,024 steps mixed together;"
+        f" {sum(handoff.tokens_skipped):,} tokens left out.",
+    ]
+    assert words(explain(made), 1)[1:3] == [LATER, said[1].replace(" and no longer from 60", "")]
+    back = make_lock(make_plan(write_spec(PHASES[0].replace("share: 60%, ", "")), amends=Amendment(made, 20)))
+    assert "No longer there: 'late' (from step 40) and 'long' (from step 80)." in words(
+        explain(back, ancestors=[made]), 2
+    )
+
+
+def test_of_very_many_later_steps_the_first_are_said_and_all_are_in_json(lock):
+    masks = [Mask(step, "web", 10 * step, 3) for step in range(20, 90)]
+    found = explain(amend(lock, 10, masks=masks), ancestors=[lock])
+    said = words(found, 1)
+    assert len(said) == 1 + 10 + 1 + 1
+    assert said[11] == "… and 60 more."
+    assert len(explanation_json(found)["amendments"][0]["later"]) == 70
+
+
+def test_an_amendment_that_was_replaced_at_its_step_has_no_figures_of_the_one_that_did(lock):
+    first = amend(lock, 70, skip_steps=80)
+    second = amend(first, 70, skip_steps=2)
+    alone = explain(second)
+    assert (alone.amendments[0].change, alone.amendments[0].replaced_by, alone.amendments[0].is_void) == (None, 2, True)
+    replaced = "Replaced by amendment 2, at the same step: what changes there is said with it."
+    assert words(alone, 1) == [replaced]
+    assert alone.amendments[1].change.skip_sequences == second.data.segments[-1].skip
+    known = explain(second, ancestors=[first])
+    assert known.amendments[0].change.skip_sequences == 640
+    assert words(known, 1)[-2:] == [words(explain(first), 1)[-1], replaced]
+    assert "Left out: 640 sequences" in words(known, 1)[-2]
+
+
+def test_weights_of_an_amendment_hold_to_the_end_of_their_phase(lock):
+    change = explain(amend(lock, 20, {"code": "1/4", "web": "3/4"})).amendments[0].change
+    assert change.weights_until == 60
+    assert explain(amend(lock, 70, {"code": "1/4", "web": "3/4"})).amendments[0].change.weights_until == 100
+
+
+def test_domains_that_are_kept_to_pools_are_counted(lock):
+    domains = tuple(replace(one, pool_tokens=250_000) for one in lock.data.domains)
+    data = replace(lock.data, domains=domains)
+    found = explain(with_digest(replace(lock, data=data, _schedule=Schedule(data))))
+    assert run_words(found).endswith(" 2 domains are kept to pools, of 500K tokens together; whole, 2M.")
+    assert explanation_json(found)["pools"] == {"domains": 2, "pool_tokens": 500_000, "tokens": 2_000_000}
+    assert explanation_json(explain(lock))["pools"] is None
 
 
 def test_checkpoints_of_every_ancestor_go_on_up_to_the_earliest_amendment_behind_them(lock):
@@ -174,7 +255,11 @@ def test_a_run_cut_short_or_begun_anew_says_so(write_spec, lock):
         "The run goes no further than this step.",
     ]
     anew = amend(lock, 0, {"code": "1/10", "web": "9/10"})
-    assert words(explain(anew), 1) == ["The whole run is another one from there on."]
+    assert words(explain(anew), 1)[0] == "The whole run is another one from there on."
+    assert words(explain(anew), 1)[1:] == [
+        LATER,
+        "From step 60, phase 'late': weights half-L1 0.7, 'code' 10% → 80% and 'web' 90% → 20%.",
+    ]
 
 
 def test_ancestors_that_are_at_hand_say_where_the_runs_really_part(lock, longer):
