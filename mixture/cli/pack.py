@@ -21,7 +21,7 @@ def register(app: typer.Typer) -> None:
 
 
 def pack(
-    store: Annotated[Path, typer.Argument(metavar="STORE", help="A token store, or a catalog of token files.")],
+    store: Annotated[str, typer.Argument(metavar="STORE", help="A token store, or a catalog of token files.")],
     out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="The new store's folder; must not be there.")],
     length: Annotated[
         int | None, typer.Option("-L", "--length", min=1, metavar="N", help="Tokens of a row: the sequence length.")

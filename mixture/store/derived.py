@@ -16,6 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from mixture.errors import IngestError, Place
+from mixture.store.description import ContentKind
 from mixture.store.intake.pool import Job, run_jobs
 from mixture.store.intake.report import IngestProgress, ProgressCallback, Stage
 from mixture.store.intake.tokenizer import TokenizerChoice
@@ -24,7 +25,7 @@ from mixture.store.linked import LinkedManifest, read_any
 from mixture.store.manifest import BYTES, TOKENS, DomainRecord, Manifest, TokenizerRecord
 from mixture.store.packed import Packing
 from mixture.store.rows import TokenReader, Tokens
-from mixture.store.store import Store, open_store
+from mixture.store.store import Store
 from mixture.store.tables import FILE_TOKENS, ROW_GROUP, write_tables
 
 _ALONE_TOKENS = 1 << 24  # fewer are read sooner than processes start
@@ -213,15 +214,14 @@ class SourceReader:
     Where token files of others have none behind a document, it is added.
     """
 
-    def __init__(self, path: Path, name: str) -> None:
-        store = open_store(path)
+    def __init__(self, store: Store, name: str) -> None:
         self.end_of_document = store.end_of_document
         self.dtype = store.dtype
         self.columns = ("id", *store.attributes)
         self._store = store
         self._name = name
         self._reader: TokenReader = store.reader([name])
-        self._may_lack_ends = isinstance(read_any(path), LinkedManifest)
+        self._may_lack_ends = store.domains[name].kind is ContentKind.FILES
 
     def documents(self) -> Iterator[SourceDocuments]:
         """All documents in order of place, some thousands at a time."""

@@ -96,7 +96,7 @@ def pack_store(
 
     def jobs(folder: Path, scratch: Path) -> list[_PackJob]:
         return [
-            _PackJob(store.path, folder, scratch, number, name, sequence_length, long, file_tokens)
+            _PackJob(store, folder, scratch, number, name, sequence_length, long, file_tokens)
             for number, name in enumerate(store.domains)
         ]
 
@@ -125,7 +125,7 @@ class _Packed:
 class _PackJob:
     """A domain to pack: first which part of which document goes where, then the tokens."""
 
-    source: Path
+    source: Store
     folder: Path
     scratch: Path
     domain: int

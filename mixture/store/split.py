@@ -84,7 +84,7 @@ def split_store(
 
     def jobs(folder: Path, scratch: Path) -> list[_SplitJob]:
         return [
-            _SplitJob(store.path, folder, scratch, i, name, tuple(ranges), tuple((one, number[one]) for one in into))
+            _SplitJob(store, folder, scratch, i, name, tuple(ranges), tuple((one, number[one]) for one in into))
             for i, (name, into) in enumerate(names.items())
         ]
 
@@ -114,7 +114,7 @@ class _Split:
 class _SplitJob:
     """A domain to cut. into: name and number of each domain that comes of it, for each of the ranges of lengths."""
 
-    source: Path
+    source: Store
     folder: Path
     scratch: Path
     domain: int
