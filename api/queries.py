@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from fastapi import Depends, Request
@@ -46,11 +46,7 @@ async def _known_names(request: Request) -> None:
     described = {(one["in"], one["name"]): one["schema"] for one in operation.get("parameters", ())}
     known = {name: schema for (where, name), schema in described.items() if where == "query"}
     for name in request.query_params:
-        if name not in known:
-            shown = name[:LONGEST_SHOWN]
-            hint = nearest(shown, known) or (f"its parameters: {', '.join(known)}" if known else "it has none")
-            detail = f"there is no parameter {shown!r} here"
-            raise wrong_query(shown, detail, "unknown-parameter", hint=hint, parameter=shown)
+        _check_known(name, known)
         if len(request.query_params.getlist(name)) > 1 and not _holds(known[name], "array"):
             detail = f"the parameter {name!r} stands more than once, and has one value"
             raise wrong_query(name, detail, "invalid-request", parameter=name)
@@ -66,6 +62,21 @@ async def _known_names(request: Request) -> None:
             errors = [{"in": where, "pointer": f"/{name}", "detail": NOT_DIGITS, "code": "int_parsing"}]
             several = _several(name, text) if _holds(described[where, name], "array") else None
             raise Problem(422, f"{where} /{name}: {NOT_DIGITS}", hint=several, errors=errors)
+
+
+def _check_known(name: str, known: Collection[str]) -> None:
+    if name not in known:
+        shown = name[:LONGEST_SHOWN]
+        hint = nearest(shown, known) or (f"its parameters: {', '.join(known)}" if known else "it has none")
+        detail = f"there is no parameter {shown!r} here"
+        raise wrong_query(shown, detail, "unknown-parameter", hint=hint, parameter=shown)
+
+
+async def _fields_of_page(request: Request) -> None:
+    """The same of a page, which no description has: its parameters are those that its function takes."""
+    known = [one.alias for one in request.scope["route"].dependant.query_params]
+    for name in request.query_params:
+        _check_known(name, known)
 
 
 DIGITS = re.compile(r"-?[0-9]+", re.ASCII)
@@ -84,5 +95,7 @@ def _several(name: str, text: str) -> str | None:
     return "&".join(f"{name}={part}" for part in parts) if all(map(DIGITS.fullmatch, parts)) else None
 
 
+PageFields = Depends(_fields_of_page)
+"""For a page's `dependencies`: it refuses parameters that it does not have."""
 KnownNames = Depends(_known_names)
 """For the application's `dependencies`: every operation refuses parameters that it does not have, or has once."""

@@ -98,6 +98,7 @@ def trace_row(trace: Trace) -> dict[str, Any]:
         "attributes": {} if document is None else dict(document.attributes),
         "from_step": trace.first_step,
         "times": trace.times,
+        "times_down": trace.times_down,
         "next": None if first is None else read_row(first),
     }
 
@@ -105,7 +106,7 @@ def trace_row(trace: Trace) -> dict[str, Any]:
 def traces_table(rows: Sequence[Mapping[str, Any]], attributes: Sequence[str]) -> pa.Table:
     """A row a trace; the first read stands in `next_…`, attributes in `attribute_…`."""
     own = [("document", pa.string()), ("domain", pa.string())]
-    own += [(name, pa.int64()) for name in ("first_token", "tokens", "from_step", "times")]
+    own += [(name, pa.int64()) for name in ("first_token", "tokens", "from_step", "times", "times_down")]
     columns = {name: pa.array([row[name] for row in rows], kind) for name, kind in own}
     for name in READ:
         columns[f"next_{name}"] = pa.array([row["next"] and row["next"][name] for row in rows], pa.int64())

@@ -16,7 +16,7 @@ from api.problems import Problem
 from api.trace_reads import READS, SUMS, bounded_sums, check_traced, document_traces, read_row
 from mixture.errors import MixtureError
 from mixture.store import Store
-from mixture.stream import Trace, trace_range
+from mixture.stream import Trace, TracedRead, trace_range
 
 SHOWN_READS = 50
 SHOWN_VALUES = 100
@@ -60,10 +60,14 @@ class ReadLine(_Frozen):
     from_token: int
     to_token: int
     masked_tokens: int
+    is_down: bool
 
 
 class TraceLines(_Frozen):
-    """A document at one place of the store, or a token; times: how often it is read; reads: the first of them."""
+    """A document at one place of the store, or a token; times: how often it is read; reads: the first of them.
+
+    times_down: how many of these read nothing of its text; next_read: the first that does, None: there is none
+    """
 
     document: str | None
     domain: str
@@ -71,6 +75,8 @@ class TraceLines(_Frozen):
     tokens: int
     attributes: tuple[Attribute, ...]
     times: int
+    times_down: int
+    next_read: ReadLine | None
     reads: tuple[ReadLine, ...]
 
     @property
@@ -195,15 +201,23 @@ def _there(store: Store | None) -> Store:
 
 def _lines(trace: Trace) -> TraceLines:
     attributes = {} if trace.document is None else trace.document.attributes
+    times, down = trace.times, trace.times_down
+    first = next(read for read in trace.reads() if not read.is_down) if down < times else None
     return TraceLines(
         document=None if trace.document is None else trace.document.id,
         domain=trace.domain,
         first_token=trace.first_token,
         tokens=trace.tokens,
         attributes=tuple(Attribute(name=name, value=value) for name, value in attributes.items() if value),
-        times=trace.times,
-        reads=tuple(ReadLine(**read_row(read)) for read in islice(trace.reads(), SHOWN_READS)),
+        times=times,
+        times_down=down,
+        next_read=None if first is None else _read_line(first),
+        reads=tuple(map(_read_line, islice(trace.reads(), SHOWN_READS))),
     )
+
+
+def _read_line(read: TracedRead) -> ReadLine:
+    return ReadLine(**read_row(read), is_down=read.is_down)
 
 
 def _first_column(columns: Sequence[str]) -> str:

@@ -76,6 +76,9 @@ class TraceRow(BaseModel):
         examples=[3],
         description="Sequences from `from_step` on that read of it; of a document over several, each counts.",
     )
+    times_down: int = Field(
+        examples=[0], description="Of these, how many read nothing of its text, since all of it was taken down before."
+    )
     next: TracedReadRow | None = Field(description="The first of them; null where it is not read.")
     links: dict[str, str] = Field(
         examples=[{"reads": "/v1/mixtures/demo/reads?domain=c14q3&first_token=812&tokens=96&from_step=0"}]
@@ -83,9 +86,14 @@ class TraceRow(BaseModel):
 
 
 class ReadsPage(Page[TracedReadRow]):
-    """The sequences that read of a range of tokens, in order; `times`: how many there are from `from_step` on."""
+    """The sequences that read of a range of tokens, in order; `times`: how many there are from `from_step` on.
+
+    times_down: of these, how many read nothing of it, since all of the range was taken down before. (A document that is
+    taken down keeps its last token, which is its end.)
+    """
 
     times: int = Field(examples=[3])
+    times_down: int = Field(examples=[0])
 
 
 class ReadValueRow(BaseModel):
@@ -121,7 +129,7 @@ class ReadValues(Page[ReadValueRow]):
     responses={
         **table_responses(
             Page[TraceRow],
-            '"document","domain","first_token","tokens","from_step","times","next_position",…\n"a/17","c14q3",812,…\n',
+            '"document","domain","first_token","tokens","from_step","times","times_down",…\n"a/17","c14q3",812,…\n',
         ),
         **problems.documented(404, 409),
     },
@@ -187,7 +195,8 @@ def reads(
         rest = trace_range(lock, domain, first_token, tokens, from_step=begin)
         shown, last = reads_page(rest, after, page.limit)
         table = pa.Table.from_pylist([read_row(read) for read in shown], schema=READS)
-        return TablePart(table, None if last is None else encode_cursor(last), {"times": trace.times})
+        times = {"times": trace.times, "times_down": trace.times_down}
+        return TablePart(table, None if last is None else encode_cursor(last), times)
 
     return table_answer(request, form, of=asked.mixture.digest, lifetime=asked.lifetime, make=make)
 

@@ -28,12 +28,14 @@ def print_json(value: object) -> None:
     sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
 
 
-def print_columns(names: Sequence[str], rows: Iterable[Sequence[object]], *, text: Mapping[str, int]) -> None:
+def print_columns(
+    names: Sequence[str], rows: Iterable[Sequence[object]], *, text: Mapping[str, int], numbers: int = 12
+) -> None:
     """Aligned columns under their names, written as they come, for any number of rows.
 
-    text: the columns that hold text, and how wide they are; the others hold numbers
+    text: the columns that hold text, and how wide they are; the others hold numbers, and are as wide as `numbers`
     """
-    widths = [max(len(name), text.get(name, 12)) for name in names]
+    widths = [max(len(name), text.get(name, numbers)) for name in names]
     for row in chain([names], rows):
         cells = (
             str(cell).ljust(width) if name in text else str(cell).rjust(width)

@@ -32,7 +32,14 @@ def register(app: typer.Typer) -> None:
 def publish(
     spec: SpecFile,
     to: To,
-    name: Annotated[str, typer.Option("--name", metavar="NAME", help="The name that is to point to this mixture.")],
+    name: Annotated[
+        str,
+        typer.Option(
+            "--name",
+            metavar="NAME",
+            help="The name that is to point to this mixture, in its address: up to 100 letters, digits, '.', '_', '-'.",
+        ),
+    ],
     replaces: Annotated[
         str | None, typer.Option("--replaces", metavar="DIGEST", help="What the name points to now; needed to move it.")
     ] = None,

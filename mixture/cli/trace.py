@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 EXAMPLE = (
     "Example: mixture trace run.lock.json --store store --step 216000 --rank 3 --world-size 64 · "
-    "mixture trace run.lock.json --store store --document web/17 --never --at-step 216000 · "
+    "mixture trace run.lock.json --store store --document web/17 --from-step 216000 · "
     "mixture trace run.lock.json --store store --until-step 216000 --by licence"
 )
 
@@ -55,13 +55,15 @@ def trace(
     by: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="`domain`, an attribute of documents, or a label of domains.")
     ] = None,
-    at_step: Annotated[int | None, typer.Option(metavar="N", help="With --never: the step that is next.")] = None,
+    from_step: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Only what is still to come from step N on: what a takedown would hide."),
+    ] = None,
+    at_step: Annotated[int | None, typer.Option(metavar="N", help="With --never: as --from-step N.")] = None,
     most: Annotated[int | None, typer.Option(min=1, metavar="N", help="List only the first N places of each.")] = None,
     arrow: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an Arrow IPC file instead.")] = None,
     *,
-    never: Annotated[
-        bool, typer.Option("--never", help="Only what is still to come from --at-step on: what a takedown would hide.")
-    ] = False,
+    never: Annotated[bool, typer.Option("--never", help="With --at-step N: as --from-step N.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Follow text through a run: from a step to its documents, and from a document or token to every step and slot."""
@@ -75,8 +77,11 @@ def trace(
         raise typer.BadParameter("say one of --step, --document, --documents, --domain with --token, --until-step")
     if (domain is None) != (token is None):
         raise typer.BadParameter("say --domain and --token together")
-    if never != (at_step is not None) or (never and not backwards):
-        raise typer.BadParameter("--never and --at-step go together, with documents or a token")
+    if never != (at_step is not None) or (never and from_step is not None):
+        raise typer.BadParameter("say --from-step N, or --never and --at-step N together")
+    first_step = at_step if from_step is None else from_step
+    if first_step is not None and not backwards:
+        raise typer.BadParameter("what is still to come is that of documents or a token")
     if step is None and (rank or world_size > 1):
         raise typer.BadParameter("--rank and --world-size go with --step")
     if by is not None and until_step is None:
@@ -91,7 +96,7 @@ def trace(
     held = read_lock(lock)
     opened = None if store is None else open_store(store)
     if backwards:
-        found = list(_traces(held, opened, document or [], documents, domain, token, at_step or 0))
+        found = list(_traces(held, opened, document or [], documents, domain, token, first_step or 0))
         if arrow is not None:
             trace_arrow.write_traces(arrow, found, most)
         elif as_json:

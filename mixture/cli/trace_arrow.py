@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mixture.cli.output import output_file
-from mixture.cli.trace_output import READ, SEQUENCE, SUMS
+from mixture.cli.trace_output import PART, READ, SEQUENCE, SUMS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mixture.stream import ReadSoFar, Trace, TracedSequence
 
 ROWS_AT_ONCE = 1 << 14
-PART = (*SEQUENCE, "document", "document_first_token", "document_tokens", "from_token", "to_token")
+ROW = (*SEQUENCE, "document", "document_first_token", "document_tokens", *PART)
 PLACE = ("domain", "document", *READ)
 TEXT = frozenset({"domain", "document"})
 
@@ -25,8 +25,8 @@ def write_sequences(path: Path, sequences: Iterable[TracedSequence], attributes:
     """A row for each document of each sequence. An attribute with the name of a column has an underscore behind it."""
     import pyarrow as pa
 
-    names = {name: f"{name}_" if name in PART else name for name in attributes}
-    schema = _schema(PART)
+    names = {name: f"{name}_" if name in ROW else name for name in attributes}
+    schema = _schema(ROW)
     for name in names.values():
         schema = schema.append(pa.field(name, pa.string()))
     _write(path, (row for one in sequences for row in _parts(one, names)), schema)
@@ -39,8 +39,7 @@ def _parts(one: TracedSequence, names: Mapping[str, str]) -> Iterator[dict[str, 
             "document": part.document.id,
             "document_first_token": part.document.first_token,
             "document_tokens": part.document.tokens,
-            "from_token": part.from_token,
-            "to_token": part.to_token,
+            **{name: getattr(part, name) for name in PART},
             **{names[name]: value for name, value in part.document.attributes.items()},
         }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
@@ -12,14 +12,19 @@ if TYPE_CHECKING:
     from mixture.stream import DocumentPart, ReadSoFar, StoredDocument, Trace, TracedRead, TracedSequence
 
 SEQUENCE = ("position", "slot", "domain", "draw", "epoch", "sequence", "first_token", "tokens")
+PART = ("from_token", "to_token", "masked_tokens")
 READ = (
     "position", "step", "slot", "epoch", "draw", "sequence", "first_token", "tokens", "from_token", "to_token",
     "masked_tokens",
 )  # fmt: skip
-SHOWN_READ = ("position", "step", "slot", "epoch", "first_token", "from_token", "to_token")
+SHOWN_SEQUENCE = ("position", "slot", "epoch", "draw", "first_token")
+SHOWN_READ = ("position", "step", "slot", "epoch", "first_token")
+DOCUMENTS, READS_OF_IT, TAKEN_DOWN = "documents (tokens of them)", "reads of it", "taken down"
 SUMS = ("documents", "tokens", "tokens_with_repeats", "tokens_masked")
 SHOWN_PARTS = 3
 """Documents of a sequence that stand on its line; the others are counted."""
+WIDTH = 14
+"""Of a number in thousands: 13,450,000,000."""
 
 
 # ---- forwards ---------------------------------------------------------------------------------------------------
@@ -32,30 +37,33 @@ def print_sequences_json(sequences: Iterator[TracedSequence]) -> None:
 
 
 def print_sequences(sequences: Iterator[TracedSequence], step: int) -> None:
-    """Print the sequences of a step, a line each, and how many tokens of how many documents there are."""
-    count, tokens, documents = 0, 0, set[tuple[str, int]]()
+    """Print the sequences of a step, a line each, and how many tokens of how many documents there are.
+
+    A part of a document is from its first to its last token; none is said where all of it is read.
+    """
+    count, tokens, down, documents = 0, 0, 0, set[tuple[str, int]]()
 
     def rows() -> Iterator[tuple[object, ...]]:
-        nonlocal count, tokens
+        nonlocal count, tokens, down
         for one in sequences:
-            count, tokens = count + 1, tokens + one.tokens
+            count, tokens, down = count + 1, tokens + one.tokens, down + one.masked_tokens
             documents.update((one.domain, part.document.first_token) for part in one.documents)
             shown = ", ".join(map(_part_text, one.documents[:SHOWN_PARTS]))
             more = len(one.documents) - SHOWN_PARTS
-            yield (
-                one.position, one.slot, printable(one.domain), one.epoch, one.draw, one.first_token,
-                shown + (f", and {more} more" if more > 0 else ""),
-            )  # fmt: skip
+            shown += f", and {more} more" if more > 0 else ""
+            shown += f"; {_of(one.masked_tokens, 'token')} {TAKEN_DOWN}" if one.masked_tokens else ""
+            yield printable(one.domain), *(f"{getattr(one, name):,}" for name in SHOWN_SEQUENCE), shown
 
-    names = ("position", "slot", "domain", "epoch", "draw", "first_token", "documents [from:to]")
+    names = ("domain", *SHOWN_SEQUENCE, DOCUMENTS)
     there = rows()
     first = list(islice(there, 1))  # what is refused is refused before the columns are named
-    print_columns(names, chain(first, there), text={"domain": 12, "documents [from:to]": 0})
-    print(f"step {step}: {_of(count, 'sequence')}, {_of(tokens, 'token')}, {_of(len(documents), 'document')}")
+    print_columns(names, chain(first, there), text={"domain": 12, DOCUMENTS: 0}, numbers=WIDTH)
+    hidden = f"; {_of(down, 'token')} {TAKEN_DOWN}" if down else ""
+    print(f"step {step:,}: {_of(count, 'sequence')}, {_of(tokens, 'token')}, {_of(len(documents), 'document')}{hidden}")
 
 
 def _part(part: DocumentPart) -> dict[str, object]:
-    return _document(part.document) | {"from_token": part.from_token, "to_token": part.to_token}
+    return _document(part.document) | {name: getattr(part, name) for name in PART}
 
 
 def _document(document: StoredDocument) -> dict[str, object]:
@@ -69,7 +77,13 @@ def _document(document: StoredDocument) -> dict[str, object]:
 
 def _part_text(part: DocumentPart) -> str:
     whole = part.to_token - part.from_token == part.document.tokens
-    return printable(part.document.id) + ("" if whole else f" [{part.from_token}:{part.to_token}]")
+    said = [] if whole else [_range(part.from_token, part.to_token)]
+    said += [TAKEN_DOWN] if part.is_down else []
+    return printable(part.document.id) + (f" ({', '.join(said)})" if said else "")
+
+
+def _range(from_token: int, to_token: int) -> str:
+    return f"{from_token:,} to {to_token - 1:,}"
 
 
 # ---- backwards --------------------------------------------------------------------------------------------------
@@ -84,7 +98,7 @@ def print_traces_json(traces: Iterable[Trace], most: int | None) -> None:
             {"document": None if one.document is None else one.document.id, "domain": one.domain}
             | {"first_token": one.first_token, "tokens": one.tokens}
             | attributes
-            | {"from_step": one.first_step, "times": one.times, "reads": reads}
+            | {"from_step": one.first_step, "times": one.times, "times_down": one.times_down, "reads": reads}
         )
 
 
@@ -101,10 +115,19 @@ def _print_trace(one: Trace, most: int | None) -> None:
     found = one.reads()
     first = next(found, None)
     if first is not None:
-        rows = islice(chain([first], found), most)
-        names = SHOWN_READ + (("masked_tokens",) if one.is_masked else ())
-        print_columns(names, ([getattr(read, name) for name in names] for read in rows), text={})
+        names = (*SHOWN_READ, *([READS_OF_IT] if one.tokens > 1 else []), *([TAKEN_DOWN] if one.is_masked else []))
+        rows = (_read_text(read, one, names) for read in islice(chain([first], found), most))
+        print_columns(names, rows, text={READS_OF_IT: 18}, numbers=WIDTH)
     print(_summary(one, first))
+
+
+def _read_text(read: TracedRead, of: Trace, names: Sequence[str]) -> list[str]:
+    """The cells of a read; which tokens of what is traced it reads: from its first to its last one of them."""
+    shown = {name: f"{getattr(read, name):,}" for name in SHOWN_READ}
+    whole = read.to_token - read.from_token == of.tokens
+    shown[READS_OF_IT] = "all" if whole else _range(read.from_token, read.to_token)
+    shown[TAKEN_DOWN] = f"{read.masked_tokens:,}"
+    return [shown[name] for name in names]
 
 
 def _heading(one: Trace) -> str:
@@ -121,12 +144,18 @@ def _of(count: int, what: str) -> str:
 
 
 def _summary(one: Trace, first: TracedRead | None) -> str:
+    since = f" from step {one.first_step:,} on" if one.first_step else ""
     if first is None:
-        return f"not read from step {one.first_step} on" if one.first_step else "not read in this run"
+        return f"not read{since or ' in this run'}"
+    down = one.times_down
+    if down == one.times:
+        return f"{_of(down, 'place')}{since}, {'' if down == 1 else 'all '}{TAKEN_DOWN}: none is read"
     times = "once" if one.times == 1 else f"{one.times:,} times"
-    if one.first_step:
-        return f"still to come {times} from step {one.first_step} on, next at step {first.step}"
-    return f"read {times} in all, first at step {first.step}"
+    hidden = f", {down:,} of them {TAKEN_DOWN}" if down else ""
+    begin = first if not down else next(read for read in one.reads() if not read.is_down)
+    if since:
+        return f"still to come {times}{since}{hidden}, next at step {begin.step:,}"
+    return f"{'' if down else 'read '}{times} in all{hidden}, first at step {begin.step:,}"
 
 
 # ---- until a step -----------------------------------------------------------------------------------------------

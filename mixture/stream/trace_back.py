@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from itertools import groupby
+from dataclasses import dataclass, replace
+from itertools import groupby, takewhile
 
 from mixture.errors import StoreError, nearest
 from mixture.plan import Lock
@@ -21,6 +21,7 @@ class TracedRead:
     first_token, tokens:  of the sequence, within the domain
     from_token, to_token: the part that it reads, counted from the first token of what is traced
     masked_tokens:        how many of them the stream hides, since they were taken down before
+    is_down:              whether nothing is read of the text: all of it was taken down, but for a document's end
     """
 
     position: int
@@ -34,6 +35,7 @@ class TracedRead:
     from_token: int
     to_token: int
     masked_tokens: int
+    is_down: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +63,41 @@ class Trace:
         return self._schedule.count_reads(self.domain, self.first_token, self.tokens, first_step=self.first_step)
 
     @property
+    def times_down(self) -> int:
+        """How many of `times` read nothing of its text, since all of it that they have was taken down before.
+
+        Whole epochs at once from the step on at which all of it is down; before that, one read after the other.
+        """
+        schedule, parts = self._schedule, self._down_since()
+        since = [step for step in parts if step is not None]
+        if schedule is None or not since:
+            return 0
+        first = max(self.first_step, min(since))
+        down = schedule.steps if None in parts else max(self.first_step, *since)
+        begun = 0
+        if first < down:
+            before = takewhile(lambda read: read.step < down, replace(self, first_step=first).reads())
+            begun = sum(read.is_down for read in before)
+        if down >= schedule.steps:
+            return begun
+        return begun + replace(self, first_step=down).times
+
+    @property
     def is_masked(self) -> bool:
         """Whether any of it is taken down at some step of the run."""
+        return any(step is not None for step in self._down_since())
+
+    def _down_since(self) -> list[int | None]:
+        """From which step on its parts are taken down, None: never; of a document without its end."""
         if self._schedule is None or self._masks is None:
-            return False
-        parts = self._masks.parts(self._schedule.steps, self.domain, self.first_token, self.tokens)
-        return any(since is not None for _, _, since in parts)
+            return []
+        parts = self._masks.parts(self._schedule.steps, self.domain, self.first_token, self._text_tokens)
+        return [since for _, _, since in parts]
+
+    @property
+    def _text_tokens(self) -> int:
+        """Of a document, whose end is no text and stays, all but that."""
+        return self.tokens if self.document is None else max(1, self.tokens - 1)
 
     def reads(self) -> Iterator[TracedRead]:
         """The sequences that read of it, in order, each worked out when asked for."""
@@ -91,13 +122,21 @@ class Trace:
             from_token=from_token,
             to_token=to_token,
             masked_tokens=self._masked(read.step, from_token, to_token),
+            is_down=self._is_down(read.step, from_token, to_token),
         )
 
     def _masked(self, step: int, from_token: int, to_token: int) -> int:
+        return sum(end - begin for begin, end, since in self._parts(step, from_token, to_token) if since is not None)
+
+    def _is_down(self, step: int, from_token: int, to_token: int) -> bool:
+        end = min(to_token, self._text_tokens)
+        begin = min(from_token, end - 1)  # a sequence that has the end alone is down as the token before it is
+        return self._masks is not None and all(since is not None for *_, since in self._parts(step, begin, end))
+
+    def _parts(self, step: int, from_token: int, to_token: int) -> Iterator[tuple[int, int, int | None]]:
         if self._masks is None:
-            return 0
-        parts = self._masks.parts(step, self.domain, self.first_token + from_token, to_token - from_token)
-        return sum(end - begin for begin, end, since in parts if since is not None)
+            return iter(())
+        return self._masks.parts(step, self.domain, self.first_token + from_token, to_token - from_token)
 
 
 def trace_documents(lock: Lock, store: Store, ids: Iterable[str], *, from_step: int = 0) -> list[Trace]:

@@ -20,8 +20,8 @@ from mixture.store import open_store
 from mixture.stream import open_stream
 from mixture.stream.takedown import masks_of
 
-DOCUMENT = "email/message.py"
-STEP = 100
+DOCUMENT = "asyncio/base_events.py"
+STEP = 10
 
 
 @pytest.fixture(scope="module")
@@ -97,12 +97,21 @@ def test_documents_are_taken_down_by_id_where_the_text_is(app, send, folder, bas
     found = parse_lock(ask(app, "GET", "/v1/mixtures/less/lock").content, place=Place(file="it"))
     assert (found.masks, made["masks"], made["batches"]) == (expected.masks, len(expected.masks), True)
     assert {mask.first_step for mask in found.masks} == {STEP}
+    (row,) = ask(app, "GET", f"/v1/mixtures/less/traces?document={DOCUMENT}&from_step={STEP}").json()["items"]
+    assert row["times"] == row["times_down"] > 0
+    place = "&".join(f"{name}={row[name]}" for name in ("domain", "first_token", "from_step"))
+    reads = ask(app, "GET", f"/v1/mixtures/less/reads?{place}&tokens={row['tokens'] - 1}").json()
+    assert reads["times"] == reads["times_down"]
+    page = ask(app, "GET", f"/mixtures/less/trace?document={DOCUMENT}&from_step={STEP}").text
+    assert f"<b>{row['times']} places</b> from step {STEP} on, all taken down: none is read." in page
+    whole = ask(app, "GET", f"/mixtures/less/trace?document={DOCUMENT}").text
+    assert f"</b> in all, {row['times']} of them taken down, first at " in whole
 
 
 def test_what_can_not_be_taken_down_by_id_is_refused_with_its_place(app, send, base):
     asked = {"base": base, "at_step": STEP, "dry_run": True}
     here = f"/v1/mixtures/{NAME}/amendments"
-    unknown = [{"document": DOCUMENT}, {"document": "email/massage.py"}]
+    unknown = [{"document": DOCUMENT}, {"document": "asyncio/bass_events.py"}]
     refused = send("POST", here, asked | {"masks": unknown}, status=422, code="document-unknown")
     assert refused["errors"][0]["pointer"] == "/masks/1"
     early = [{"document": DOCUMENT, "first_step": STEP - 1}]

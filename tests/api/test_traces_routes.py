@@ -73,6 +73,7 @@ def test_documents_are_traced_with_how_often_and_when_next(app: FastAPI, lock: L
             page = ask(app, "GET", row["links"]["reads"]).raise_for_status().json()
             assert [item["position"] for item in page["items"]] == [read.position for read in reads]
             assert page["times"] == len(reads)
+            assert (row["times_down"], page["times_down"]) == (0, 0)
 
 
 def test_reads_come_in_pages_that_join_and_say_which_part_is_read(app: FastAPI, lock: Lock):

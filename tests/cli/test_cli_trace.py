@@ -82,7 +82,7 @@ def test_documents_are_traced_to_every_place_in_the_order_asked(traced, run, tmp
     shown = run(*ask, "--document", "web/7", "--most", 1).stdout.splitlines()
     first = next(traces[0].reads())
     assert shown[0].startswith("document web/7: tokens ")
-    assert shown[2].split()[:3] == [str(first.position), str(first.step), str(first.slot)]
+    assert shown[2].split()[:3] == [f"{first.position:,}", str(first.step), str(first.slot)]
     assert shown[3] == f"read {traces[0].times} times in all, first at step {first.step}"
     assert "not read in this run" in run(*ask, "--document", "held/2").stdout
     run(*ask, "--document", "web/7", "code/0", "--arrow", tmp_path / "back.arrow")
@@ -109,11 +109,26 @@ def test_a_file_that_takes_text_down_says_what_is_still_to_come(traced, run, tmp
         f"still to come {found[2]['times']} times from step 25 on, next at step {found[2]['reads'][0]['step']}" in shown
     )
     assert "not read from step 60 on" in run(*ask, "--never", "--at-step", 60).stdout
+    assert run(*ask, "--from-step", 25).stdout == shown
     new = tmp_path / "new.json"
     run("amend", folder / "lock.json", "--at-step", 25, "--mask", file, "--store", folder / "made" / "store", "-o", new)
     masked = lines(run("trace", new, *ask[2:], "--json").stdout)
     assert {read["masked_tokens"] for row in masked for read in row["reads"] if read["step"] < 25} == {0}
     assert all(read["masked_tokens"] for read in masked[2]["reads"] if read["step"] >= 25)
+    for row, before in zip(masked, found, strict=True):
+        assert (row["times_down"], before["times_down"]) == (before["times"], 0)
+    places = found[2]["times"]
+    down = run("trace", new, *ask[2:], "--from-step", 25).stdout
+    assert f"{places} places from step 25 on, all taken down: none is read" in down
+    whole = run("trace", new, *ask[2:]).stdout
+    assert f"{masked[2]['times']} times in all, {places} of them taken down, first at step " in whole
+    step = found[2]["reads"][0]["step"]
+    read = run("trace", new, "--store", folder / "made" / "store", "--step", step).stdout
+    assert "tokens taken down" in read.splitlines()[-1]
+    rows = lines(run("trace", new, "--store", folder / "made" / "store", "--step", step, "--json").stdout)
+    hidden = sum(part["masked_tokens"] for row in rows for part in row["documents"])
+    assert read.splitlines()[-1].endswith(f"; {hidden} tokens taken down")
+    assert "taken down" not in run("trace", new, "--store", folder / "made" / "store", "--step", 24).stdout
 
 
 def test_a_file_of_documents_asks_for_all_the_domains_that_its_lines_name(traced, run, tmp_path: Path):
@@ -175,6 +190,8 @@ def test_what_there_is_not_is_refused_and_what_makes_no_sense_is_wrong_usage(tra
         ("--token", 1),
         (*store, "--document", "web/1", "--never"),
         (*store, "--step", 1, "--never", "--at-step", 1),
+        (*store, "--step", 1, "--from-step", 1),
+        (*store, "--document", "web/1", "--never", "--at-step", 1, "--from-step", 1),
         (*store, "--document", "web/1", "--rank", 1),
         (*store, "--step", 1, "--by", "licence"),
         (*store, "--step", 1, "--most", 1),

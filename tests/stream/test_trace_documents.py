@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from schedule.making import make_run
-from stream_helpers import lock_over
+from stream_helpers import lock_over, with_masks
 from traced_store import lock_of, places_of, traced_store
 
 from mixture.errors import ScheduleError, StoreError, StreamError
@@ -210,3 +210,52 @@ def test_a_run_of_19_trillion_tokens_is_traced_both_ways(tmp_path: Path):
     drawn = schedule.counts(schedule.steps) - schedule.counts(380_000)
     assert whole.times == int(drawn[schedule.domain_index("c26q4")])
     assert next(whole.reads()).step >= 380_000
+
+
+@pytest.mark.parametrize("from_step", [0, 40, 90, 149, 200, 259])
+def test_places_of_which_nothing_is_read_are_those_where_the_stream_hides_all_text(
+    store: Store, lock: Lock, from_step: int
+):
+    documents = {
+        (row["domain"], row["id"]): row
+        for row in store.documents_named(["web/7", "web/8", "web/9", "code/1", "code/2"]).to_pylist()
+    }
+    first, end = (documents["web", "web/8"][name] for name in ("first_token", "tokens"))
+    code = documents["code", "code/1"]["first_token"]
+    masks = (
+        Mask(90, "web", documents["web", "web/7"]["first_token"], documents["web", "web/7"]["tokens"] - 1),
+        Mask(40, "web", first, end // 2),
+        Mask(150, "web", first + end // 2, end - 1 - end // 2),
+        Mask(60, "code", code, 3),
+    )
+    masked = with_masks(lock, *masks)
+    hidden = {
+        position: row
+        for batch in open_stream(masked, store)
+        for position, row in zip(batch.position.tolist(), batch.masked, strict=True)
+    }
+    traces = trace_documents(masked, store, [identity for _, identity in documents], from_step=from_step)
+    for trace in traces:
+        reads, down = list(trace.reads()), 0
+        for read in reads:
+            text = read.to_token - (read.to_token == trace.tokens)
+            at = trace.first_token - read.first_token
+            here = hidden[read.position][at + read.from_token : at + text]
+            if text > read.from_token:
+                assert read.is_down == bool(here.all())
+            down += read.is_down
+            assert read.masked_tokens == int(here.sum())
+        assert (trace.times_down, trace.times) == (down, len(reads))
+        assert from_step >= 60 or down or trace.document.id in ("web/9", "code/1", "code/2"), "some of each is read"
+
+
+def test_a_step_says_how_much_of_each_document_is_taken_down(store: Store, lock: Lock):
+    first = next(one for one in trace_step(lock, store, 30) if one.domain == "web")
+    part = first.documents[0]
+    masked = with_masks(lock, Mask(30, "web", part.document.first_token, part.document.tokens - 1))
+    batch = next(open_stream(masked, store, first_step=30))
+    found = list(trace_step(masked, store, 30))
+    assert [one.masked_tokens for one in found] == batch.masked.sum(axis=1).tolist()
+    same = next(one for one in found if one.position == first.position)
+    assert same.documents[0].is_down
+    assert not any(part.is_down for one in trace_step(masked, store, 29) for part in one.documents)

@@ -12,6 +12,7 @@ from api.lists import LARGEST_NUMBER
 from api.pages.catalog_facts import store_of
 from api.pages.render import page_answer
 from api.pages.trace import Asked, trace_view
+from api.queries import PageFields
 from api.security import Reads
 from api.services import AskedMixture
 
@@ -22,7 +23,7 @@ Number = Annotated[str | None, Query(max_length=20, pattern="^[0-9]*$")]
 """A form sends fields that were left empty."""
 
 
-@router.get("/mixtures/{ref}/trace")
+@router.get("/mixtures/{ref}/trace", dependencies=[PageFields])
 def trace(
     asked: AskedMixture,
     request: Request,

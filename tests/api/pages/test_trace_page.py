@@ -162,3 +162,15 @@ def test_the_data_of_a_trace_is_at_its_address_with_an_ending(page, told):
     assert rows[0].startswith('"document","domain","position","step","slot"')
     assert all(row.startswith('"web/7","web",') for row in rows[1:])
     assert page.request.get(f"{told}/mixtures/followed/trace.json?until=40").json()["asked"]["by"] == "licence"
+
+
+def test_a_field_that_the_page_does_not_have_is_refused(page, told):
+    answer = page.request.get(f"{told}/mixtures/followed/trace?document=web/7&at_step=9")
+    assert (answer.status, answer.headers["x-error-code"]) == (422, "unknown-parameter")
+    assert "there is no parameter" in answer.text()
+
+
+def test_domains_are_offered_by_name(page, told):
+    page.goto(f"{told}/mixtures/marin-535b-a23b/trace")
+    offered = page.get_by_label("Domain").evaluate("field => [...field.list.options].map(one => one.value)")
+    assert "c26q4" in offered
