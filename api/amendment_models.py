@@ -158,11 +158,28 @@ class ChangeShown(BaseModel):
     mix_steps: CountPair
     half_l1: Exact = Field(examples=[HALF], description="How far the weights moved, 0 to 1.")
     domains_moved: int = Field(examples=[2])
+    weights_until: int = Field(examples=[100], description="Up to which step the weights from there on hold.")
     movers: list[MoverShown] = Field(description="Those that moved most, the largest change first.")
     skip_sequences: int = Field(examples=[0])
-    tokens_skipped: int = Field(examples=[0], description="Left unread there, at a hand-off or by a skip.")
+    tokens_skipped: int = Field(examples=[0], description="Left out there, at a hand-off or by a skip.")
     masked_tokens: int = Field(examples=[0], description="Taken down from there on.")
     masked_domains: int = Field(examples=[0])
+
+
+class BoundaryShown(BaseModel):
+    """A step behind an amendment's at which the run changes."""
+
+    step: int = Field(examples=[80])
+    phase: str | None = Field(examples=["late"], description="That begins there.")
+    began: int | None = Field(examples=[None], description="Where the phase began in the amended lock, if elsewhere.")
+    change: ChangeShown
+
+
+class DroppedPhase(BaseModel):
+    """A phase of the amended lock that is no more."""
+
+    phase: str = Field(examples=["late"])
+    first_step: int = Field(examples=[80])
 
 
 class AmendmentShown(BaseModel):
@@ -177,10 +194,18 @@ class AmendmentShown(BaseModel):
     steps_before: int = Field(examples=[100])
     steps: int = Field(examples=[120])
     domains_added: list[str] = Field(examples=[[]])
-    change: ChangeShown | None = Field(description="Null where the run begins or ends at the step.")
+    change: ChangeShown | None = Field(
+        description="Null where the run begins or ends at the step, or another amendment replaced it there."
+    )
+    later: list[BoundaryShown] = Field(
+        description="Up to the next amendment's step: what the amended lock does not have, or, where that is not here, "
+        "what there is."
+    )
+    dropped: list[DroppedPhase] = Field(examples=[[]])
     superseded_by: int | None = Field(
         examples=[None], description="The later amendment that takes over at this step or before it."
     )
+    replaced_by: int | None = Field(examples=[None], description="The last later amendment at the very step.")
     void: bool = Field(examples=[False], description="Whether a later amendment left nothing of it.")
     parts_at: int | None = Field(
         examples=[60], description="Where the mixture parts from the amended lock; null where that was not looked at."

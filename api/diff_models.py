@@ -29,6 +29,14 @@ class BatchFrom(BaseModel):
     mix_steps: int = Field(examples=[1])
 
 
+class DiffAmendment(BaseModel):
+    """An amendment that a lock came of."""
+
+    step: int = Field(examples=[15259])
+    lock: str = Field(examples=[DIGEST], description="That was amended.")
+    reason: str | None = Field(examples=["a loss spike"])
+
+
 class DiffSide(BaseModel):
     """One of the two mixtures."""
 
@@ -40,21 +48,24 @@ class DiffSide(BaseModel):
     tokens: int = Field(examples=[19999490048])
     lengths: list[LengthFrom]
     batches: list[BatchFrom]
+    amendments: list[DiffAmendment] = Field(examples=[[]], description="Of its lock, the oldest first.")
     refusals: list[str] = Field(examples=[[]], description="Codes of errors that refuse a lock; none of a lock.")
 
 
 class DiffStretch(BaseModel):
-    """A phase on one side."""
+    """Steps of a phase on one side."""
 
+    phase: str = Field(examples=["pretraining"])
     first_step: int = Field(examples=[0])
     steps: int = Field(examples=[15259])
     tokens: int = Field(examples=[16000221184])
 
 
 class DiffPhase(BaseModel):
-    """The phase of a name on both sides; null, and no distance, where one has no such phase."""
+    """The same steps on both sides, of a phase each; null, and no distance, where one has no such step."""
 
-    phase: str = Field(examples=["pretraining"])
+    phase: str = Field(examples=["pretraining"], description="Of both; `a → b` where their names differ.")
+    first_step: int = Field(examples=[0])
     a: DiffStretch | None
     b: DiffStretch | None
     half_l1: Exact | None = Field(description="Half the sum of the differences of shares, by domain.")
@@ -71,9 +82,10 @@ class DiffFigures(BaseModel):
 
 
 class DiffWeights(BaseModel):
-    """The weights of a domain, or a group, in a phase; null where the side has no such phase, or none of it."""
+    """The weights of a domain, or a group, in steps of a phase; null where the side has no such step, or none of it."""
 
     phase: str = Field(examples=["pretraining"])
+    first_step: int = Field(examples=[0])
     a: Exact | None
     b: Exact | None
 
@@ -89,6 +101,7 @@ class DiffMove(BaseModel):
     weight_change: Exact
     tokens_change: int = Field(examples=[-4096])
     epochs_change: Exact | None
+    rounding: bool = Field(examples=[False], description="Whether no share changes by 0.0001 percentage points.")
     phases: list[DiffWeights]
 
 
@@ -100,6 +113,22 @@ class DiffResized(BaseModel):
     b: int = Field(examples=[1904100000])
 
 
+class DiffRepooled(BaseModel):
+    """A domain that is kept to another pool on each side; null: it is read whole."""
+
+    domain: str = Field(examples=["books"])
+    a: int | None = Field(examples=[None])
+    b: int | None = Field(examples=[190400000])
+
+
+class DiffTakenDown(BaseModel):
+    """Text that one side alone has taken down."""
+
+    first_step: int = Field(examples=[121], description="The first step at which one hides what the other does not.")
+    a_tokens: int = Field(examples=[0])
+    b_tokens: int = Field(examples=[2119189])
+
+
 class DiffShown(BaseModel):
     """A comparison, as `mixture diff --json` prints it. Changes are b's figure less a's."""
 
@@ -108,6 +137,10 @@ class DiffShown(BaseModel):
     same: bool = Field(examples=[False])
     same_to_end: bool = Field(examples=[False], description="Whether what the shorter one reads is the same.")
     agreed_steps: int = Field(examples=[15259], description="The first step that they do not read alike.")
+    resume_step: int = Field(
+        examples=[15259], description="Checkpoints of either up to and at this step go on under the other."
+    )
+    taken_down: DiffTakenDown | None = Field(description="Null where both hide the same text.")
     parts_by: list[str] = Field(examples=[["weights"]], description="What differs at that step.")
     half_l1: Exact = Field(description="Of the runs, by the tokens drawn of each domain.")
     hellinger: Exact
@@ -117,6 +150,7 @@ class DiffShown(BaseModel):
     only_a: list[str] = Field(examples=[[]])
     only_b: list[str] = Field(examples=[["math"]])
     resized: list[DiffResized]
+    repooled: list[DiffRepooled]
     retexted: list[str] = Field(examples=[[]], description="Domains whose text is another, as far as locks fix it.")
     regrouped: list[str] = Field(examples=[[]], description="Domains that count where b's catalog has them, not a's.")
     masks_differ: bool = Field(examples=[False], description="Whether they hide other text.")

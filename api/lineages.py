@@ -6,19 +6,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from api.library import LoadedMixture
+from api.repository import Move
 from api.services import Services
 from mixture.plan import Explanation, explain, lineage_of
 
 MOST_ANCESTORS = 8
 """Of those that are here, the nearest, that a lock is compared with."""
+MOST_MOVES = 1000
+"""Of the name, the last, that are looked through for who amended and when."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownLineage:
-    """A lock explained, and the references of its ancestors that are here, by digest."""
+    """A lock explained, and by digest the references of its ancestors that are here, and when its name came to be it.
+
+    published: the first time that the mixture's name led to a lock of the lineage, and by whom
+    """
 
     explanation: Explanation
     refs: Mapping[str, str]
+    published: Mapping[str, Move]
 
 
 def lineage_known(services: Services, mixture: LoadedMixture) -> KnownLineage:
@@ -31,4 +38,7 @@ def lineage_known(services: Services, mixture: LoadedMixture) -> KnownLineage:
         ancestors = (services.held(digest) for digest in near)
         return explain(mixture.lock, ancestors=[one.lock for one in ancestors if one is not None])
 
-    return KnownLineage(services.lineages.get((mixture.digest, near), make), refs)
+    moves = services.repository.last_moves(mixture.name, limit=MOST_MOVES) if line else []
+    made = {mixture.digest, *(one.lock for one in line)}
+    published = {one.to_digest: one for one in moves if one.to_digest in made}  # the newest first: the oldest stays
+    return KnownLineage(services.lineages.get((mixture.digest, near), make), refs, published)

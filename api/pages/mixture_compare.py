@@ -21,9 +21,9 @@ from mixture.catalog import Overview
 from mixture.errors import nearest
 from mixture.plan import Figures, Move, Stretch, side_of
 from mixture.plan import Side as Compared
-from mixture.plan.diff import distance, groups_of, moves, resized
+from mixture.plan.diff import Resized, distance, groups_of, moves, repooled, resized, retexted
 from mixture.plan.diff_parting import agreement_of
-from mixture.plan.diff_words import agreement_words
+from mixture.plan.diff_words import headline
 
 MOST_PAIRS = 60_000
 """Pairs of stretches times domains whose distances are all worked out; of more, that of the pair that is shown."""
@@ -38,10 +38,12 @@ class _Frozen(BaseModel):
 class Side(_Frozen):
     """One of the two; phase: the stretch of it that is compared, None: the whole run.
 
-    asked: how it was asked for, by name or by digest, which links keep; ref: by digest
+    label: what tells it from the other one; asked: how it was asked for, by name or by digest, which links keep
+    ref:   by digest
     """
 
     name: str
+    label: str
     asked: str
     ref: str
     digest: str
@@ -67,8 +69,8 @@ class Pair(_Frozen):
 
     @property
     def change(self) -> float:
-        """This one's less the other's; nothing counts as 0."""
-        return (self.one or 0) - (self.other or 0)
+        """The other's less this one's; nothing counts as 0."""
+        return (self.other or 0) - (self.one or 0)
 
 
 class CompareRow(_Frozen):
@@ -82,11 +84,11 @@ class CompareRow(_Frozen):
 
 
 class Sizes(_Frozen):
-    """The tokens that a domain has in both, where they differ."""
+    """The tokens that a domain, or its pool, has in both, where they differ; None: it has no pool."""
 
     name: str
-    one: int
-    other: int
+    one: int | None
+    other: int | None
 
 
 class MapRow(_Frozen):
@@ -98,17 +100,20 @@ class MapRow(_Frozen):
 
 
 class CompareView(_Frozen):
-    """Two mixtures. Differences are this one's figure less the other's; rows with the largest come first.
+    """Two mixtures. Differences are the other's figure less this one's; rows with the largest come first.
 
-    agreed_steps, agreement: the first step that they do not read alike, and what differs there, in words
+    agreed_steps, resume_step: the first step that they do not read alike, and up to which one checkpoints go on in both
+    agreement: the same in words, and what differs
     domains:   all of both, by name; shown: how many of them the page lists
-    only_here, only_there: domains that one of them alone has; resized: those that have other tokens in both
+    only_here, only_there: domains that one of them alone has; resized: those that have other tokens in both;
+               repooled: other pools
     groups:    by the column `by`, one of `columns`, which both have; map_columns: of the map, where both have the same
     """
 
     one: Side
     other: Side
     agreed_steps: int
+    resume_step: int
     agreement: str
     distance: Distance
     distances: tuple[Distance, ...]
@@ -117,6 +122,7 @@ class CompareView(_Frozen):
     only_here: tuple[str, ...]
     only_there: tuple[str, ...]
     resized: tuple[Sizes, ...]
+    repooled: tuple[Sizes, ...]
     by: str | None
     columns: tuple[str, ...]
     groups: tuple[CompareRow, ...]
@@ -163,29 +169,48 @@ def compare_view(
     if len(pairs) * len(rows) > MOST_PAIRS:
         pairs = [(phase, other_phase)]
     distances = {(a, b): _distance(here.stretch(a), there.stretch(b)) for a, b in pairs}
-    agreement = agreement_of(there.data, here.data)
+    texts = retexted(here, there)
+    agreement = agreement_of(here.data, there.data, masks=(here.masks, there.masks), retexted=texts)
+    labels = _labels_of(here, there, one, two)
+    titles = {} if column is None else titles_of(other_overview, column) | titles_of(overview, column)
     made = CompareView(
-        one=_side(mixture, here, asked, one),
-        other=_side(other, there, other_asked, two),
+        one=_side(mixture, here, asked, one, labels[0]),
+        other=_side(other, there, other_asked, two, labels[1]),
         agreed_steps=agreement.steps,
-        agreement=agreement_words(agreement, a="the other one", b="this one"),
+        resume_step=agreement.resume_step,
+        agreement=headline(agreement, a=labels[0], b=labels[1]),
         distance=distances[phase, other_phase],
         distances=tuple(distances.values()),
         domains=rows,
         shown=rows_shown(len(rows), whole=whole),
         only_here=tuple(sorted(here.sizes.keys() - there.sizes.keys())),
         only_there=tuple(sorted(there.sizes.keys() - here.sizes.keys())),
-        resized=tuple(Sizes(name=held.name, one=held.b, other=held.a) for held in resized(there, here)),
+        resized=_sizes(resized(here, there)),
+        repooled=_sizes(repooled(here, there)),
         by=column,
         columns=columns,
-        groups=() if column is None else _rows(here, there, one, two, column, titles_of(overview, column)),
+        groups=() if column is None else _rows(here, there, one, two, column, titles),
     )
     return made.model_copy(update=_map(mixture, other, one, two, overview, other_overview))
 
 
-def _side(mixture: LoadedMixture, side: Compared, asked: str | None, stretch: Stretch) -> Side:
+def _sizes(held: Sequence[Resized]) -> tuple[Sizes, ...]:
+    return tuple(Sizes(name=one.name, one=one.a, other=one.b) for one in held)
+
+
+def _labels_of(here: Compared, there: Compared, one: Stretch, two: Stretch) -> tuple[str, str]:
+    """What tells the two apart: names, of one name the beginning of digests, of one lock the stretches."""
+    if here.name != there.name:
+        return here.name, there.name
+    if here.digest != there.digest:
+        return f"{here.name} {(here.digest or '')[:8]}", f"{there.name} {(there.digest or '')[:8]}"
+    return one.phase or "the run", two.phase or "the run"
+
+
+def _side(mixture: LoadedMixture, side: Compared, asked: str | None, stretch: Stretch, label: str) -> Side:
     return Side(
         name=mixture.name,
+        label=label,
         asked=asked or mixture.name,
         ref=pinned(mixture),
         digest=mixture.digest,
@@ -208,8 +233,8 @@ def _distance(one: Stretch, two: Stretch) -> Distance:
 def _rows(
     here: Compared, there: Compared, one: Stretch, two: Stretch, by: str | None, titles: Mapping[str, str] | None = None
 ) -> tuple[CompareRow, ...]:
-    """What moved, by domain or by a column: a domain of both is grouped as this mixture's catalog has it."""
-    groups, _ = groups_of(there, here, by=by)
+    """What moved, by domain or by a column: a domain of both is grouped as the other mixture's catalog has it."""
+    groups, _ = groups_of(here, there, by=by)
     return tuple(
         CompareRow(
             name=move.name,
@@ -218,13 +243,13 @@ def _rows(
             tokens=_pair(move, lambda figures: figures.tokens),
             epochs=_pair(move, lambda figures: figures.epochs),
         )
-        for move in moves(two, one, groups)
+        for move in moves(one, two, groups)
     )
 
 
 def _pair(move: Move, figure: Callable[[Figures], int | Fraction | None]) -> Pair:
     """A figure of both sides; fractions as floats, for a page."""
-    found = [None if side is None else figure(side) for side in (move.b, move.a)]
+    found = [None if side is None else figure(side) for side in (move.a, move.b)]
     one, other = (float(value) if isinstance(value, Fraction) else value for value in found)
     return Pair(one=one, other=other)
 
@@ -269,7 +294,7 @@ def _map(
         tuple(dict.fromkeys(a + b)) for a, b in ((maps[0].rows, maps[1].rows), (maps[0].columns, maps[1].columns))
     )
     changes: dict[tuple[str, str], float] = defaultdict(float)
-    for sign, own, stretch, catalog in ((1, maps[0], one, mixture.catalog), (-1, maps[1], two, other.catalog)):
+    for sign, own, stretch, catalog in ((-1, maps[0], one, mixture.catalog), (1, maps[1], two, other.catalog)):
         for place, sums in own.cells.items():
             changes[place] += sign * float(stretch.weight(catalog.names[d] for d in sums.domains) or 0)
     most = max(map(abs, changes.values()), default=0.0)
@@ -290,6 +315,6 @@ def _map(
 
 
 def _colour(change: float, most: float) -> int:
-    """0 to 6, 3 about the same: below it the other has more, above it this one."""
+    """0 to 6, 3 about the same: below it this one has more, above it the other."""
     strength = sum(abs(change) > part * most for part in STRONG)
     return 3 + (strength if change > 0 else -strength)

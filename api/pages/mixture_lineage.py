@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from pydantic import BaseModel, ConfigDict
 
 from api.library import LoadedMixture
@@ -20,6 +22,7 @@ class _Frozen(BaseModel):
 class AmendmentView(_Frozen):
     """An amendment: its step, the lock that it amended and, where that is here, its reference; what it did, in words.
 
+    by, at: who published what came of it, and when; None where that is not known, and `by` where a folder became it
     first_shown: the step as the page of steps has it, None where the run has no such step
     """
 
@@ -27,6 +30,8 @@ class AmendmentView(_Frozen):
     step: int
     amended: str
     ref: str | None
+    by: str | None
+    at: datetime | None
     first_shown: int | None
     is_void: bool
     words: tuple[str, ...]
@@ -54,6 +59,7 @@ def lineage_view(mixture: LoadedMixture, known: KnownLineage | None = None) -> L
     if mixture.lock.amends is None:
         return None
     refs = {} if known is None else known.refs
+    published = {} if known is None else known.published
     found = explain(mixture.lock) if known is None else known.explanation
     return LineageView(
         count=len(found.amendments),
@@ -63,6 +69,8 @@ def lineage_view(mixture: LoadedMixture, known: KnownLineage | None = None) -> L
                 step=one.step,
                 amended=one.amended,
                 ref=refs.get(one.amended),
+                by=published[one.made].by if one.made in published else None,
+                at=published[one.made].at if one.made in published else None,
                 first_shown=one.step if one.step < found.steps else None,
                 is_void=one.is_void,
                 words=tuple(amendment_words(one, str)),

@@ -61,6 +61,7 @@ def test_the_lineage_leads_to_the_locks_that_a_mixture_came_from(page, amended, 
     amendments = page.locator("ol.lineage > li")
     expect(amendments).to_have_count(2)
     expect(amendments.nth(0)).to_contain_text("a loss spike")
+    expect(amendments.nth(0)).to_contain_text(", by ann, 20")
     expect(amendments.nth(0)).to_contain_text("Left out: 6 sequences, 1,536 tokens.")
     expect(amendments.nth(1)).to_contain_text("A sequence has 256 tokens and no longer 64.")
     rows = page.get_by_role("table", name="Checkpoints that go on under this lock").get_by_role("row")

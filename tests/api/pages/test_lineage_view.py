@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from api.pages.links import FileLinks, ServedLinks
 from api.pages.mixture import mixture_view
 from api.pages.mixture_lineage import MOST_AMENDMENTS
 from api.pages.render import render
+from api.repository import Move
 from api.stores import Stores
 from mixture.plan import amend, explain, make_lock, make_plan, write_lock
 from mixture.spec import load_spec
@@ -59,7 +61,9 @@ def test_each_amendment_is_said_in_words_the_newest_first(load):
     second = amend(first.lock, 30, skip_steps=2, reason="a <spike>")
     third = load(amend(second, 60, skip_steps=1))
     refs = {first.digest: f"small@sha256:{first.digest}"}
-    view = mixture_view(third, lineage=KnownLineage(explain(third.lock, ancestors=[first.lock]), refs))
+    at = datetime(2026, 3, 1, 12, 5, tzinfo=UTC)
+    published = {second.digest: Move("small", 2, first.digest, second.digest, at, "ann <x>")}
+    view = mixture_view(third, lineage=KnownLineage(explain(third.lock, ancestors=[first.lock]), refs, published))
     new, old = view.lineage.amendments
     assert (new.number, new.step, new.amended, new.ref) == (2, 60, second.digest, None)
     assert (old.number, old.step, old.amended, old.ref) == (1, 30, first.digest, refs[first.digest])
@@ -76,7 +80,9 @@ def test_each_amendment_is_said_in_words_the_newest_first(load):
     page = render("mixture.html", links(), view)
     assert "Why: a &lt;spike&gt;." in page
     assert f"/mixtures/small@sha256:{first.digest}" in page
-    assert f"with=small%40sha256%3A{first.digest}" in page, "it leads to the comparison with the lock it came from"
+    assert f"/mixtures/small@sha256:{first.digest}?with=small%40sha256%3A{third.digest}" in page, "from it to this one"
+    assert (old.by, old.at, new.by, new.at) == ("ann <x>", at, None, None)
+    assert ', by ann &lt;x&gt;, <time datetime="2026-03-01T12:05:00+00:00">2026-03-01 12:05</time>' in page
     assert f"/mixtures/small@sha256:{second.digest}" not in page, "which the service does not have"
     assert "what-if" not in page
 

@@ -1,5 +1,6 @@
 """Two mixtures beside each other: what moved, and how far they are apart."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -14,7 +15,7 @@ from api.pages.mixture_compare import compare_view
 from api.pages.render import render
 from api.problems import Problem
 from api.stores import Stores
-from mixture.plan import diff, half_l1, side_of
+from mixture.plan import Mask, amend, diff, half_l1, side_of
 
 
 @pytest.fixture(scope="module")
@@ -83,17 +84,17 @@ def test_it_says_from_which_step_they_part_and_in_what(mixtures):
     assert same.agreement == f"They read the same in all of their {same.agreed_steps:,} steps."
 
 
-def test_figures_are_those_of_the_library_and_changes_are_this_ones(mixtures):
+def test_figures_are_those_of_the_library_and_changes_are_the_other_ones(mixtures):
     here, there = mixtures["marin-535b-a23b"], mixtures["marin-announced-80-20"]
     view = seen(here, there, by="quality")
-    sides = [side_of(one.lock, name=one.name, catalog=one.catalog) for one in (there, here)]
+    sides = [side_of(one.lock, name=one.name, catalog=one.catalog) for one in (here, there)]
     found = diff(*sides, by="quality")
     assert view.columns == ("cluster", "quality", "title")
     assert [row.name for row in view.groups] == [move.name for move in found.moves]
     for row, move in zip(view.groups, found.moves, strict=True):
-        assert (row.tokens.one, row.tokens.other) == (move.b.tokens, move.a.tokens)
+        assert (row.tokens.one, row.tokens.other) == (move.a.tokens, move.b.tokens)
         assert row.weight.change == pytest.approx(float(move.weight_change))
-        assert row.epochs.one == float(move.b.epochs)
+        assert row.epochs.one == float(move.a.epochs)
     assert view.distance.half_l1 == float(found.distance.half_l1)
     assert view.distance.hellinger == float(found.distance.hellinger)
 
@@ -106,9 +107,32 @@ def test_domains_that_have_other_tokens_in_both_are_named_with_both(tmp_path):
     view = compare_view(one, two)
     assert [(size.name, size.one, size.other) for size in view.resized] == [("b", 90000, 95000)]
     assert view.agreement == "They differ from the first step on, in the tokens of domains."
+    assert view.resume_step == 0
     html = render("mixture_compare.html", FileLinks("mixtures/one/with-two.html"), view)
+    assert "Checkpoints" not in html
     assert "The catalogs count other tokens of 1: b (" in html
     assert view.agreement in html
+
+
+def test_text_that_was_taken_down_is_no_sameness_and_columns_name_the_two(tmp_path):
+    write_mixture(tmp_path / "one", SMALL.format(name="one"), cells="domain,tokens\na,200000\nb,90000\n")
+    folder = BuiltinMixtures([tmp_path], [], Stores([]))
+    (one,) = folder.all().values()
+    masked = replace(one, lock=amend(one.lock, 40, masks=[Mask(60, "a", 0, 500)]))
+    view = compare_view(one, masked)
+    labels = (f"one {one.lock.digest[:8]}", f"one {masked.lock.digest[:8]}")
+    assert (view.one.label, view.other.label) == labels
+    assert view.agreement == (
+        f"They read the same sequences; from step 60 on {labels[1]} has 500 tokens taken down."
+        " Checkpoints up to step 60 go on under both."
+    )
+    html = render("mixture_compare.html", FileLinks("mixtures/one/with-two.html"), view)
+    assert view.agreement in html
+    assert "may go on" not in html
+    for label in labels:
+        assert f"{label}</th>" in html
+    phases = compare_view(one, one, phase="all")
+    assert (phases.one.label, phases.other.label) == ("all", "the run")
 
 
 SMALL = """\
@@ -157,7 +181,7 @@ def test_mixtures_are_compared_from_the_page_of_one(page, service, look):
     page.get_by_role("region", name="Distances of all phases").get_by_role("link", name="0.3312").click()
     expect(page.locator(".lead")).to_contain_text("Cooldown of marin-535b-a23b")
     expect(page.locator(".lead")).to_contain_text("midtraining of marin-announced-80-20")
-    page.get_by_role("region", name="By cluster").get_by_role("button", name="Weight here").click()
+    page.get_by_role("region", name="By cluster").get_by_role("button", name="Weight, marin-535b-a23b").click()
     expect(page.locator("#group-table tbody tr").first).to_contain_text("c28")
 
 
