@@ -52,7 +52,7 @@ class Blocks:
         return found
 
     def read_ahead(self, spans: Iterable[Span]) -> None:
-        """Begin to read spans; returns at once. What fails is asked for again by `read`, which raises."""
+        """Begin to read spans; returns at once. `read` waits for what is on its way, and asks again for what failed."""
         self._ask(spans)
 
     @property

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import time
+import weakref
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
@@ -168,6 +169,7 @@ class WebClient:
             follow_redirects=True,
             headers={"Accept-Encoding": "identity"},
         )
+        weakref.finalize(self, self._client.close)
 
     def facts(self, address: Address) -> ObjectFacts:
         """What an object is."""
@@ -199,7 +201,7 @@ class WebClient:
             with self._client.stream("GET", _url(address), headers=asked) as answer:
                 _check_status(address, answer)
                 self._check_range(span, answer)
-                for chunk in answer.iter_raw(CHUNK_BYTES):
+                for chunk in answer.iter_raw():
                     if time.monotonic() > end:
                         raise InterruptedReadError(f"the body was not there after {self._seconds:g} seconds")
                     yield chunk

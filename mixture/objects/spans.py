@@ -9,8 +9,9 @@ from operator import attrgetter
 from mixture.objects.facts import StoredObject
 
 NEAR_BYTES = 1 << 16
-"""Bytes between two spans that are read along rather than asked for apart: a request costs some 10 to 30 ms, and a
-connection gives these in 1."""
+"""Bytes between two spans that may be read along rather than asked for apart, where they are fewer than the next span
+has: a request costs some 10 to 30 ms, and a connection gives these in 1. So no more than half of a body is thrown away,
+and no block is read along with others."""
 MOST_BYTES = 1 << 22
 """Of one request, but for a span that is larger itself: what is larger comes sooner as several at a time."""
 
@@ -40,13 +41,13 @@ class Run:
 
 
 def runs(spans: Iterable[Span]) -> Iterator[Run]:
-    """Put spans together that are near: at most NEAR_BYTES apart, and at most MOST_BYTES in all."""
+    """Put spans together that are near (NEAR_BYTES), up to MOST_BYTES in all."""
     kept: list[Span] = []
     stop = 0
     for span in sorted(set(spans), key=_ORDER):
         if kept and (
             span.object != kept[0].object
-            or span.start > stop + NEAR_BYTES
+            or span.start - stop >= min(NEAR_BYTES, len(span))
             or max(stop, span.stop) - kept[0].start > MOST_BYTES
         ):
             yield Run(tuple(kept))
