@@ -173,7 +173,8 @@ def _suffix_and_unit(text: str, match: re.Match[str], units: Sequence[Unit]) -> 
             _refuse("not-a-number", f"{quote(text)} has a comma", "digits are grouped by '_', as in 15_000_000")
         if attached in _WORDS:
             _refuse("unknown-unit", f"{quote(text)}: no space before {quote(attached)}", _right_units(units))
-        _refuse("unknown-unit", f"{quote(text)}: {quote(attached)} is not a unit", _right_units(units))
+        suffixes = "" if not units else f"; {', '.join(SUFFIXES)} stand for 10^3, 10^6, 10^9, 10^12"
+        _refuse("unknown-unit", f"{quote(text)}: {quote(attached)} is not a unit", _right_units(units) + suffixes)
     if word is None:
         return attached, None
     unit = _WORDS.get(word)

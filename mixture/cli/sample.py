@@ -58,6 +58,11 @@ def sample(
         print_json({"file": str(out), **_json(chosen)})
         return
     show(chosen, most=None if every else SHOWN_DOMAINS)
+    down = chosen.masked_rows
+    if down:
+        print(
+            f"{down:,} {'sequence is' if down == 1 else 'sequences are'} (partly) taken down: column masked says where"
+        )
     print(f"{out}: written, {len(chosen.rows):,} rows, {chosen.tokens:,} tokens")
 
 
@@ -103,6 +108,7 @@ def _json(chosen: Sample) -> dict[str, object]:
         "lock": chosen.lock.digest,
         "sequences": len(chosen.rows),
         "tokens": chosen.tokens,
+        "masked_sequences": chosen.masked_rows,
         "phases": [
             {
                 "phase": phase.name,

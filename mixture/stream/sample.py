@@ -10,6 +10,7 @@ import numpy.typing as npt
 from mixture.errors import StreamError, nearest
 from mixture.plan import Lock, LockPhase
 from mixture.schedule import Rows, Schedule
+from mixture.stream.masks import masks_for
 from mixture.stream.rounding import round_table
 from mixture.units import format_count
 
@@ -39,6 +40,19 @@ class Sample:
     def tokens(self) -> int:
         """Tokens of all rows."""
         return int(self.rows.tokens.sum())
+
+    @property
+    def masked_rows(self) -> int:
+        """How many rows hold text that the lock takes down, from whatever step on."""
+        masks, schedule, rows = masks_for(self.lock), self.lock.schedule(), self.rows
+        if masks is None:
+            return 0
+        found = 0
+        for d in np.unique(rows.domain).tolist():
+            of = rows.domain == d
+            down = masks.count(schedule.steps, schedule.names[d], rows.first_token[of], rows.tokens[of])
+            found += int(np.count_nonzero(down))
+        return found
 
 
 def choose_sample(lock: Lock, tokens: int, *, phase: str | None = None) -> Sample:

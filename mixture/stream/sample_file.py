@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from mixture.errors import Place, StreamError
 from mixture.schedule import Rows
 from mixture.store import Store, decoder, require_agreement
-from mixture.stream.masks import Masks
+from mixture.stream.masks import masks_for
 from mixture.stream.sample import Sample
 from mixture.whole_file import whole_file
 
@@ -31,8 +31,9 @@ def write_sample(
     """Write a sample, by rename, in row groups of about four million tokens. Its tokens are never all in memory.
 
     Columns: position, step int64 · phase, domain string · epoch, first_token, tokens int64 · input_ids, a list of the
-    store's dtype · and `text`, a string, where it is asked for. Text that the lock takes down, from whatever step on,
-    stands as the store's end of document. The file's metadata has the mixture and the digest of the lock.
+    store's dtype · of a lock with masks `masked`, a list of bool as long: where text is taken down, from whatever step
+    on, which stands as the store's end of document · and `text`, a string, where it is asked for. The file's metadata
+    has the mixture and the digest of the lock.
 
     progress: called with rows written, and all
 
@@ -67,6 +68,7 @@ def _schema(sample: Sample, store: Store, *, with_text: bool) -> pa.Schema:
         ("first_token", pa.int64()),
         ("tokens", pa.int64()),
         ("input_ids", pa.list_(pa.from_numpy_dtype(store.dtype))),
+        *([("masked", pa.list_(pa.bool_()))] if sample.lock.masks else []),
         *([("text", pa.string())] if with_text else []),
     ]
     about = {"mixture": sample.lock.mixture, "mixture.lock": sample.lock.digest, "mixture.tokenizer": store.tokenizer}
@@ -79,14 +81,12 @@ def _batches(sample: Sample, store: Store, schema: pa.Schema) -> Iterator[pa.Rec
     used = np.unique(rows.domain)
     reader = store.reader([names[d] for d in used.tolist()])
     numbers = np.searchsorted(used, rows.domain)
-    masks, end = (Masks(lock) if lock.masks else None), lock.schedule().steps
+    masks, end = masks_for(lock), lock.schedule().steps
     decode = decoder(store) if "text" in schema.names else None
     phases = np.array([phase.name for phase in sample.phases], dtype=object)
     for part in _parts(rows):
         length = int(rows.tokens[part.start])
         ids = reader.rows(numbers[part], rows.first_token[part], length)
-        if masks is not None:
-            masks.hide(end, rows.domain[part], rows.first_token[part], ids, store.end_of_document)
         offsets = pa.array(np.arange(len(ids) + 1, dtype=np.int32) * length)
         columns = [
             pa.array(rows.position[part]),
@@ -96,8 +96,12 @@ def _batches(sample: Sample, store: Store, schema: pa.Schema) -> Iterator[pa.Rec
             pa.array(rows.epoch[part]),
             pa.array(rows.first_token[part]),
             pa.array(rows.tokens[part]),
-            pa.ListArray.from_arrays(offsets, pa.array(ids.reshape(-1))),
         ]
+        masked = []
+        if masks is not None:
+            down = masks.hide(end, rows.domain[part], rows.first_token[part], ids, store.end_of_document)
+            masked = [pa.ListArray.from_arrays(offsets, pa.array(down.reshape(-1)))]
+        columns += [pa.ListArray.from_arrays(offsets, pa.array(ids.reshape(-1))), *masked]
         if decode is not None:
             columns.append(pa.array([decode(row) for row in ids], pa.string()))
         yield pa.record_batch(columns, schema=schema)

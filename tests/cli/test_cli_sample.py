@@ -48,5 +48,30 @@ def test_what_can_not_be_sampled_is_refused_and_nothing_written(run, where, tmp_
         assert f"error[{code}]" in run("sample", *where, "--tokens", tokens, "-o", out, code=1).stderr
     assert "error[phase-unknown]" in run("sample", *where, "--tokens", "1M", "-o", out, "--phase", "x", code=1).stderr
     run("sample", *where, "--tokens", "5 steps", "-o", out, code=2)
+    unit = run("sample", *where, "--tokens", "1G", "-o", out, code=2).stderr
+    assert "K, M, B, T" in unit
     assert "error[file-not-written]" in run("sample", *where, "--tokens", "1M", "-o", tmp_path, code=1).stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_sample_says_what_of_it_is_taken_down(run, where, tmp_path):
+    lock, store = where[0], where[1:]
+    read = json.loads(run("trace", lock, *store, "--step", "200", "--json").stdout.splitlines()[0])
+    down, masked, out = tmp_path / "down.txt", tmp_path / "masked.json", tmp_path / "sample.parquet"
+    down.write_text("".join(f"{document['id']}\n" for document in read["documents"]), encoding="utf-8")
+    run("amend", lock, "--at-step", "200", "--mask", down, *store, "-o", masked)
+    said = run("sample", masked, *store, "--tokens", "15M", "-o", out).stdout
+    table = pq.read_table(out)
+    assert table.column_names[-2:] == ["input_ids", "masked"]
+    hidden = [sum(row) for row in table["masked"].to_pylist()]
+    count = sum(map(bool, hidden))
+    assert count > 0
+    assert f"{count} sequence" in said
+    assert "(partly) taken down" in said
+    for row, ids in zip(table["masked"].to_pylist(), table["input_ids"].to_pylist(), strict=True):
+        assert len(row) == len(ids)
+        assert len({i for i, is_masked in zip(ids, row, strict=True) if is_masked}) <= 1
+    assert (
+        json.loads(run("sample", masked, *store, "--tokens", "15M", "-o", out, "--json").stdout)["masked_sequences"]
+        == count
+    )
