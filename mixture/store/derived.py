@@ -28,7 +28,7 @@ from mixture.store.rows import TokenReader, Tokens
 from mixture.store.store import Store
 from mixture.store.tables import FILE_TOKENS, ROW_GROUP, write_tables
 
-_ALONE_TOKENS = 1 << 24  # fewer are read sooner than processes start
+_ALONE_TOKENS = 1 << 27  # fewer are packed in some 4 s, in which processes hardly start
 _PLACE = ("first_token", "tokens")
 _AT_ONCE = 1 << 13  # documents whose last tokens are looked at together
 
