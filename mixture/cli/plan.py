@@ -128,7 +128,7 @@ def lock(
         if old is not None and not is_same:
             same_until = agreed_steps(old.data, fixed.data)
             agreed = (
-                f"both read the same before step {same_until:,}" if same_until else "they differ from step 0 on"
+                f"both read the same before step {same_until:,}" if same_until else "they differ from the first step on"
             )
             change = f"replaces {old.digest}; {agreed}"
         print(f"{path}: {change}")
@@ -139,9 +139,13 @@ def lock(
 
 def store_of(spec: Spec) -> Store | None:
     """The store that is the spec's catalog; None where that is a table."""
+    from mixture.catalog import TABLE_ENDINGS
+    from mixture.objects import Address, located
     from mixture.store import open_store
 
-    return open_store(spec.catalog.path) if spec.catalog.path.is_dir() else None
+    path = spec.catalog.path
+    is_distant = isinstance(located(path), Address) and not path.name.lower().endswith(TABLE_ENDINGS)
+    return open_store(path) if is_distant or path.is_dir() else None
 
 
 def agree(store: Store | None, lock: Lock) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Never
 
 from mixture.errors import LockError, Place
+from mixture.file_kinds import says_spec
 from mixture.json_text import by_line, digest
 from mixture.plan.lock import FORMAT, Lock, document, self_check
 from mixture.plan.lock_fields import lock_of, refuse, validated
@@ -20,8 +21,8 @@ LARGEST_FILE = 1 << 28
 def read_lock(path: str | os.PathLike[str]) -> Lock:
     """Read a lock file and verify it: format, fields, digest, canonical form, and the positions that it keeps.
 
-    Raises LockError: `lock-missing`, `lock-unreadable`, `lock-too-large`, `lock-not-json`, `lock-format`, `lock-field`,
-    `lock-digest`, `lock-not-canonical`, `lock-self-check`.
+    Raises LockError: `lock-missing`, `lock-unreadable`, `lock-too-large`, `not-a-lock` (a spec), `lock-not-json`,
+    `lock-format`, `lock-field`, `lock-digest`, `lock-not-canonical`, `lock-self-check`.
     """
     path = Path(path)
     return parse_lock(_read(path), place=Place(file=str(path)))
@@ -34,6 +35,13 @@ def parse_lock(data: bytes, *, place: Place) -> Lock:
     """
     if len(data) > LARGEST_FILE:
         refuse(place, f"the file has more than {LARGEST_FILE:,} bytes: it is no lock", code="lock-too-large")
+    if says_spec(data):
+        refuse(
+            place,
+            "this is a spec",
+            code="not-a-lock",
+            hint="`mixture plan` shows it, `mixture lock` makes a lock of it",
+        )
     value = _parse(data, place)
     if not isinstance(value, dict):
         refuse(place, "a lock is a JSON object", code="lock-field")

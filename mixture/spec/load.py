@@ -6,7 +6,8 @@ from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
-from mixture.errors import MixtureError, Place, UnitError
+from mixture.errors import MixtureError, Place, SpecError, UnitError
+from mixture.file_kinds import says_lock
 from mixture.spec.document import parse_document
 from mixture.spec.errors import Gatherer, SpecFileError, refuse
 from mixture.spec.fields import Reader, read_fields, read_list
@@ -30,7 +31,15 @@ def load_spec(path: str | Path) -> Spec:
 
 
 def parse_spec(data: bytes, *, path: Path) -> Spec:
-    """A spec from the bytes of its file, as `load_spec` does; paths in it are relative to the folder of `path`."""
+    """A spec from the bytes of its file, as `load_spec` does; paths in it are relative to the folder of `path`.
+
+    Bytes of a lock are one error, `not-a-spec`.
+    """
+    if says_lock(data):
+        wrong = SpecError(
+            "this is a lock", code="not-a-spec", place=Place(file=str(path)), hint="`mixture explain` shows it"
+        )
+        raise SpecFileError([wrong])
     try:
         root = parse_document(decode_source(data, file=str(path)), file=str(path))
         fields = read_fields(root, _READERS, required=_REQUIRED)

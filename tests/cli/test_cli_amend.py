@@ -83,7 +83,7 @@ def test_a_lock_that_is_replaced_is_named_and_a_file_that_is_no_lock_stays(small
         read_lock(lock).digest,
         spec.read_bytes(),
     )
-    assert "error[lock-not-json]" in run(*ask, spec, code=1).stderr
+    assert "error[not-a-lock]" in run(*ask, spec, code=1).stderr
     assert spec.read_bytes() == text
     assert f"replaces {digest}" in run(*ask, lock).stdout
 

@@ -53,6 +53,9 @@ def test_a_lock_that_is_replaced_is_named_with_the_step_up_to_which_both_read_th
     old = json.loads((small / "mixture.lock.json").read_bytes())["digest"]
     edit(small / "mixture.yaml", "share: 80%", "share: 70%")
     assert f"replaces {old}; both read the same before step 70" in run("lock", small / "mixture.yaml").stdout
+    digest = json.loads((small / "mixture.lock.json").read_bytes())["digest"]
+    edit(small / "mixture.yaml", "mixture: small", "mixture: small\nseed: 7")
+    assert f"replaces {digest}; they differ from the first step on" in run("lock", small / "mixture.yaml").stdout
     (small / "mixture.lock.json").write_text("my notes", encoding="utf-8")
     assert "error[lock-not-json]" in run("lock", small / "mixture.yaml", code=1).stderr
     assert (small / "mixture.lock.json").read_text(encoding="utf-8") == "my notes"

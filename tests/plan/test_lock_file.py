@@ -132,6 +132,21 @@ def test_what_is_not_json_of_exact_integers_is_refused(path, data):
     assert refused(path).code == "lock-not-json"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mixture: x\nphases:\n  - {phase: a}\n",
+        "# a run\nphases: []\nmixture : x\nformat: 1\n",
+        '{"mixture": "x", "budget": 5, "phases": []}',
+    ],
+)
+def test_a_spec_is_said_to_be_one(path, text):
+    path.write_text(text)
+    error = refused(path)
+    assert (error.code, error.message) == ("not-a-lock", "this is a spec")
+    assert "`mixture plan` shows it" in error.hint
+
+
 @pytest.mark.parametrize("text", ["[]", "3", '"lock"', "null", "true"])
 def test_json_that_is_not_an_object_is_refused(path, text):
     path.write_text(text)

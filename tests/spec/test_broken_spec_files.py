@@ -132,6 +132,14 @@ def test_what_is_not_a_file_is_refused(tmp_path):
         assert (caught.value.code, caught.value.place.file) == (code, str(path))
 
 
+def test_a_lock_is_one_error_and_no_list_of_unknown_keys(tmp_path):
+    lock = b'{\n  "format": 1,\n  "mixture": "x",\n  "segments": [],\n  "phases": []\n}\n'
+    for data in (lock, b"\xef\xbb\xbf  " + lock, lock[:40] + lock[40:].rstrip(b"}\n") + b" " * (5 << 20)):
+        with pytest.raises(SpecFileError) as refused:
+            parse_spec(data, path=tmp_path / "run.lock.json")
+        assert [(one.code, one.hint) for one in refused.value.errors] == [("not-a-spec", "`mixture explain` shows it")]
+
+
 def test_a_byte_order_mark_and_other_line_ends_are_read(tmp_path):
     path = tmp_path / "test.yaml"
     path.write_bytes(b"\xef\xbb\xbf" + WHOLE.replace("\n", "\r\n").encode())
