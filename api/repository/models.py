@@ -22,6 +22,7 @@ from sqlalchemy import (
     Text,
     TypeDecorator,
     UniqueConstraint,
+    text,
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
@@ -142,6 +143,9 @@ class RunRow(Base):
     key: Mapped[str | None] = mapped_column(String(200))
 
 
+_CHANGES = text("lock_before IS NOT NULL")
+
+
 class ProgressRow(Base):
     """An entry of a run's log. Only added, numbered from 1 without gaps.
 
@@ -149,7 +153,10 @@ class ProgressRow(Base):
     """
 
     __tablename__ = "progress"
-    __table_args__ = (UniqueConstraint("run", "step", "key", name="uq_progress_run_step_key"),)
+    __table_args__ = (
+        UniqueConstraint("run", "step", "key", name="uq_progress_run_step_key"),
+        Index("ix_progress_lock_before", "lock_before", sqlite_where=_CHANGES, postgresql_where=_CHANGES),
+    )
 
     run: Mapped[int] = mapped_column(ForeignKey("runs.number"), primary_key=True)
     seq: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)

@@ -8,12 +8,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from sqlalchemy import and_, or_, select
+from sqlalchemy import ColumnElement, Select, and_, or_, select
 from sqlalchemy.orm import Session
 
 from api.repository.database import Database, insert_missing
 from api.repository.errors import RepositoryError
-from api.repository.models import MixtureRow, ProgressRow, RunRow
+from api.repository.models import MixtureRow, MoveRow, ProgressRow, RunRow
 from api.repository.records import NextLock, ProgressEntry, RunRecord
 from api.repository.refs import read_digest
 from mixture.names import DIGEST_MARK as MARK
@@ -76,11 +76,16 @@ class Runs:
 
         mixture: only those of a mixture: NAME, NAME@sha256:DIGEST, or sha256:DIGEST
         """
+        return self._listed(None if mixture is None else _is_of(mixture), before, limit)
+
+    def runs_ever_of(self, mixture: str, *, before: int | None = None, limit: int) -> list[RunRecord]:
+        """The same of runs that are of a mixture, or went on from it under another lock."""
+        return self._listed(or_(_is_of(mixture), RunRow.number.in_(_were_of(mixture))), before, limit)
+
+    def _listed(self, condition: ColumnElement[bool] | None, before: int | None, limit: int) -> list[RunRecord]:
         asked = _WITH_LAST if before is None else _WITH_LAST.where(RunRow.number < before)
-        if mixture is not None:
-            digest = read_digest(mixture)
-            of_name = or_(RunRow.mixture == mixture, RunRow.mixture.startswith(f"{mixture}{MARK}", autoescape=True))
-            asked = asked.where(of_name if digest is None else RunRow.digest == digest)
+        if condition is not None:
+            asked = asked.where(condition)
         with self.database.reading() as session:
             rows = session.execute(asked.order_by(RunRow.number.desc()).limit(limit)).all()
             return [_run(*row) for row in rows]
@@ -170,6 +175,24 @@ _WITH_LAST = (
     .outerjoin(ProgressRow, and_(ProgressRow.run == RunRow.number, ProgressRow.seq == RunRow.last_seq))
     .outerjoin(MixtureRow, MixtureRow.digest == RunRow.digest)
 )
+
+
+def _is_of(mixture: str) -> ColumnElement[bool]:
+    digest = read_digest(mixture)
+    if digest is not None:
+        return RunRow.digest == digest
+    return or_(RunRow.mixture == mixture, RunRow.mixture.startswith(f"{mixture}{MARK}", autoescape=True))
+
+
+def _were_of(mixture: str) -> Select[int]:
+    """Numbers of runs that have read a lock of a mixture before their own: by its digest, or one that a name led to."""
+    digest = read_digest(mixture)
+    if digest is not None:
+        return select(ProgressRow.run).where(ProgressRow.lock_before == digest)
+    name, _, pinned = mixture.partition(MARK)
+    asked = select(ProgressRow.run).join(MoveRow, MoveRow.to_digest == ProgressRow.lock_before)
+    asked = asked.where(MoveRow.name == name)
+    return asked.where(ProgressRow.lock_before == pinned) if pinned else asked
 
 
 def _take(session: Session, run: RunRow, lock: NextLock) -> None:

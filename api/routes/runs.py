@@ -76,12 +76,17 @@ def list_all(
         Query(
             max_length=300,
             examples=["demo"],
-            description="Only runs of this mixture: a name, name@sha256:…, or the lock's digest alone, sha256:…",
+            description="Only runs that are of this mixture, or went on from it under another lock: a name, "
+            "name@sha256:…, or the lock's digest alone, sha256:…",
         ),
     ] = None,
 ) -> Page[RunHead]:
     """Runs, the newest first."""
-    runs = services.repository.runs(before=number_after(page), limit=page.limit + 1, mixture=mixture)
+    repository, before, limit = services.repository, number_after(page), page.limit + 1
+    if mixture is None:
+        runs = repository.runs(before=before, limit=limit)
+    else:
+        runs = repository.runs_ever_of(mixture, before=before, limit=limit)
     made = page_of(runs, page, key=lambda run: run.number, request=request)
     heads = Page[RunHead](items=[RunHead(**_head(run)) for run in made.items], next=made.next, next_url=made.next_url)
     return page_answer(heads, response)

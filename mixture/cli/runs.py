@@ -13,7 +13,7 @@ from mixture.cli.remote import Patience, Scope, To, Token, digest_of, explained,
 
 PATIENCE_SECONDS = 600.0
 """As streams have it."""
-QUOTIENTS = ("weight", "planned_weight_so_far", "planned_weight", "epochs", "planned_epochs")
+WEIGHTS, EPOCHS = ("weight", "planned_weight_so_far", "planned_weight"), ("epochs", "planned_epochs")
 
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="The id that registering it gave.")]
 
@@ -34,7 +34,10 @@ def list_all(
     to: To,
     limit: Annotated[int, typer.Option(min=1, metavar="N", help="The newest N.")] = 100,
     mixture: Annotated[
-        str | None, typer.Option("--mixture", metavar="MIXTURE", help="Only runs of NAME, NAME@sha256:…, or sha256:…")
+        str | None,
+        typer.Option(
+            "--mixture", metavar="MIXTURE", help="Only runs of NAME, NAME@sha256:…, or sha256:…, now or before."
+        ),
     ] = None,
     token: Token = None,
     *,
@@ -97,6 +100,7 @@ def report(
 ) -> None:
     """Report how far a run is, optionally with the loss by domain."""
     from mixture.client import report_progress
+    from mixture.client.runs import find_run
 
     losses = _losses(loss) if loss else None
     digest = None if lock is None else _digest(lock)
@@ -104,8 +108,15 @@ def report(
         entry = report_progress(
             to, run, step=step, loss=losses, lock=digest, key=key, token=token, patience_seconds=patience
         )
-    more = f", from here on under lock {entry['lock'][:12]}" if entry["lock"] else ""
-    print_json(entry) if as_json else print(f"report {entry['seq']:,}: step {entry['step']:,}{more}")
+    if as_json:
+        print_json(entry)
+        return
+    more = ""
+    if entry["lock"]:
+        with explained(Scope.RUN):
+            now = find_run(to, run, token=token, patience_seconds=patience)["mixture"].partition("@")[0]
+        more = f", now of {now}, under lock {entry['lock'][:12]}"
+    print(f"report {entry['seq']:,}: step {entry['step']:,}{more}")
 
 
 def show(run: RunId, to: To, token: Token = None, *, as_json: AsJson = False) -> None:
@@ -138,7 +149,8 @@ def show(run: RunId, to: To, token: Token = None, *, as_json: AsJson = False) ->
         shown.add_row(
             escape(row["domain"]),
             *(f"{row[name]:,}" for name in ("tokens", "planned_tokens_so_far", "planned_tokens")),
-            *("" if row[name] is None else f"{row[name]:.4f}" for name in QUOTIENTS),
+            *(_percent(row[name]) for name in WEIGHTS),
+            *("" if row[name] is None else f"{row[name]:.4f}" for name in EPOCHS),
         )
     print_table(shown)
 
@@ -179,6 +191,14 @@ def _print_runs(runs: Iterable[Mapping[str, Any]]) -> None:
             escape(run["by"]),
         )
     print_table(shown)
+
+
+def _percent(weight: float | None) -> str:
+    from fractions import Fraction
+
+    from mixture.plan import decimal
+
+    return "" if weight is None else f"{decimal(Fraction(weight) * 100, digits=4)}%"
 
 
 def _losses(said: list[str]) -> dict[str, float]:

@@ -147,3 +147,18 @@ def test_the_page_of_a_run_marks_its_amendments(app, send, first, run, second):
     assert "<title>Amendment 1, at step 40: more</title>" in page
     assert "Locks that it went on under" in page
     assert f'<code title="{first["digest"]}">' in page
+
+
+def test_a_run_is_found_under_every_mixture_that_it_was_of(app, send, first, run):
+    other = {"base": first["ref"], "at_step": 40, **LONGER, "spec": RESHARED}
+    moved = send("POST", "/v1/mixtures/longer/amendments", other, status=201)
+    send("PUT", "/v1/mixtures/stranger", SMALL | {"spec": SPEC + "seed: 7\n"}, status=201)
+    send("POST", f"{run}/progress", {"step": 41, "lock": moved["digest"]}, status=201)
+    shown = get(app, run)
+    assert shown["mixture"] == moved["ref"]
+    for mixture in ("longer", moved["ref"], f"sha256:{moved['digest']}", "small", first["ref"]):
+        assert [one["id"] for one in get(app, f"/v1/runs?mixture={mixture}")["items"]] == [shown["id"]], mixture
+    assert get(app, "/v1/runs?mixture=stranger")["items"] == []
+    assert get(app, f"/v1/runs?mixture=small@sha256:{moved['digest']}")["items"] == []
+    skip = {"base": first["ref"], "at_step": 10, "skip_steps": 1}
+    assert send("POST", "/v1/mixtures/small/amendments", skip)["published"], "the run reads by another name's lock now"

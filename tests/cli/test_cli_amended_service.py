@@ -54,7 +54,8 @@ def test_an_amended_lock_is_published_and_a_run_goes_on_under_it(run, small, at_
     published = json.loads(run(*moving, "--lock", lock, "--json").stdout)
     assert (published["change"], published["digest"]) == ("moved", new.digest)
     said = run("runs", "report", job, "--step", 70, "--lock", lock).stdout
-    assert said == f"report 2: step 70, from here on under lock {new.digest[:12]}\n"
+    assert said == f"report 2: step 70, now of amended, under lock {new.digest[:12]}\n"
+    assert job in run("runs", "list", "--mixture", f"sha256:{first.digest}").stdout
     assert f"step 70 of {new.data.steps:,}" in run("runs", "show", job).stdout
     assert run("runs", "report", job, "--step", 71, "--lock", new.digest).stdout == "report 3: step 71\n"
     gone_on = run("runs", "report", job, "--step", 72, "--lock", early, code=1).stderr

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import pyarrow.csv
@@ -14,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from service_processes import copy_of_the_service
 
-from mixture.plan import read_lock
+from mixture.plan import decimal, read_lock
 
 
 @pytest.fixture(scope="module")
@@ -176,8 +177,8 @@ def test_a_run_on_plan_looks_on_plan_also_in_a_phase_of_other_weights(run, at_se
         tokens, so_far, whole, weight, weight_so_far, weight_of_whole, *_ = cells[row["domain"]]
         assert tokens == so_far == f"{row['planned_tokens_so_far']:,}"
         assert whole == f"{row['planned_tokens']:,}"
-        assert weight == weight_so_far == f"{row['planned_weight_so_far']:.4f}"
-        assert weight_of_whole == f"{row['planned_weight']:.4f}"
+        assert weight == weight_so_far == _shown(row["planned_weight_so_far"])
+        assert weight_of_whole == _shown(row["planned_weight"])
 
 
 def test_a_run_that_is_registered_again_with_its_key_is_there_once(run, at_service):
@@ -296,3 +297,7 @@ def test_a_watch_follows_a_run_to_its_end_over_a_restart_of_the_service(run, tmp
 def run_log(run, url, run_id):
     """The log of a run, read from its beginning by a watch of its own."""
     return lines(run("runs", "watch", run_id, "--to", url, "--json"))
+
+
+def _shown(weight: float) -> str:
+    return f"{decimal(Fraction(weight) * 100, digits=4)}%"
