@@ -8,8 +8,9 @@ from pathlib import Path
 from mixture.catalog.csv_table import read_csv
 from mixture.catalog.json_table import read_json, read_json_lines
 from mixture.catalog.table import MOST_BYTES, Table
-from mixture.errors import CatalogError, Place, nearest
+from mixture.errors import CatalogError, Place, StoreError, nearest
 from mixture.file_names import STORE_FILE, STORE_TABLE
+from mixture.objects import Address, ObjectOptions, blocks_of, located
 from mixture.units import quote
 
 _TEXT_FORMATS = {".csv": read_csv, ".json": read_json, ".jsonl": read_json_lines, ".ndjson": read_json_lines}
@@ -26,7 +27,8 @@ def read_table(path: Path, *, place: Place | None = None) -> Table:
     place is where a spec names the table. Raises CatalogError.
     """
     asked = place or Place(file=str(path))
-    file = _file(path, asked)
+    address = located(path)
+    file = _fetched(address, asked) if isinstance(address, Address) else _file(path, asked)
     form = file.suffix.lower()
     if form not in TABLE_ENDINGS:
         known = ", ".join(TABLE_ENDINGS)
@@ -47,6 +49,17 @@ def read_table(path: Path, *, place: Place | None = None) -> Table:
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise CatalogError(f"can not read {file}: {reason}", code="file-unreadable", place=asked) from error
+
+
+def _fetched(address: Address, asked: Place) -> Path:
+    """The table at an address, or that of a store there, fetched."""
+    if not address.name.lower().endswith(TABLE_ENDINGS):
+        address = address / STORE_TABLE
+    try:
+        return blocks_of(ObjectOptions.from_environment()).fetched(address)
+    except StoreError as error:
+        message = f"can not read {address}: {error.message}"
+        raise CatalogError(message, code="file-unreadable", place=asked, hint=error.hint) from error
 
 
 def _file(path: Path, asked: Place) -> Path:

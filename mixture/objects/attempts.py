@@ -40,6 +40,16 @@ class Objects:
         client = self._client(address.root)
         return self._until_done(lambda: client.facts(address), address)
 
+    def is_there(self, address: Address) -> bool:
+        """Whether there is an object."""
+        try:
+            self.facts(address)
+        except StoreError as error:
+            if error.code != "file-missing":
+                raise
+            return False
+        return True
+
     def listed(self, folder: Address) -> dict[str, ObjectFacts] | None:
         """All objects below a folder by path; None where that can not be asked."""
         client = self._client(folder.root)

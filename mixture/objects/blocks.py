@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import hashlib
 import os
 import tempfile
 import threading
@@ -14,10 +15,12 @@ from functools import lru_cache
 from pathlib import Path
 from shutil import rmtree
 
+from mixture.objects.address import Address
 from mixture.objects.attempts import Objects
 from mixture.objects.disk import DiskCache
 from mixture.objects.options import ObjectOptions
 from mixture.objects.spans import Run, Span, runs
+from mixture.whole_file import whole_file
 
 
 class Blocks:
@@ -59,6 +62,18 @@ class Blocks:
     def tables(self) -> Path:
         """The folder for tables of stores."""
         return self.disk.folder / "tables" if self.disk is not None else _spare_folder(os.getpid())
+
+    def fetched(self, address: Address) -> Path:
+        """A small object as it is now, in a file of its name among the tables."""
+        found = self.objects.look(address)
+        said = f"{address}\x1f{found.facts}".encode()
+        path = self.tables / hashlib.blake2b(said, digest_size=20).hexdigest() / address.name
+        if not path.is_file():
+            data = self.objects.read(Span(found, 0, found.facts.size))
+            path.parent.mkdir(exist_ok=True)
+            with whole_file(path) as beside:
+                beside.write_bytes(data)
+        return path
 
     def _ask(self, spans: Iterable[Span]) -> tuple[dict[Span, bytes], dict[Span, Future[bytes]]]:
         found: dict[Span, bytes] = {}

@@ -10,7 +10,7 @@ import re
 import time
 import weakref
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import timedelta
 from email.utils import parsedate_to_datetime
 from importlib.util import find_spec
 from typing import Any, Protocol
@@ -115,11 +115,11 @@ class BucketClient:
 
 
 def _bucket_facts(meta: Any) -> ObjectFacts:  # noqa: ANN401 obstore's
-    return ObjectFacts(meta["size"], meta["e_tag"], _nanoseconds(meta["last_modified"]))
-
-
-def _nanoseconds(when: datetime) -> int:
-    return int(when.timestamp()) * 10**9 + when.microsecond * 1000
+    tag = meta["e_tag"]
+    if tag is not None and not tag.endswith('"'):
+        tag = f'"{tag}"'  # lists of Azure have them bare
+    # An answer has whole seconds where a list has more.
+    return ObjectFacts(meta["size"], tag, int(meta["last_modified"].timestamp()))
 
 
 _STATUS = re.compile(r"non-2xx status code: (\d{3})")
@@ -226,7 +226,7 @@ class WebClient:
 def _web_facts(headers: Any, size: int) -> ObjectFacts:  # noqa: ANN401 httpx's
     when = headers.get("Last-Modified")
     try:
-        modified = _nanoseconds(parsedate_to_datetime(when)) if when else 0
+        modified = int(parsedate_to_datetime(when).timestamp()) if when else 0
     except ValueError:
         modified = 0
     return ObjectFacts(size, headers.get("ETag"), modified)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 
 from mixture.errors import Place, StoreError
@@ -10,11 +11,17 @@ from mixture.objects.address import Address
 
 @dataclass(frozen=True, slots=True)
 class ObjectFacts:
-    """size: in bytes; tag: the ETag, None where a server has none; modified: when it was written, in nanoseconds."""
+    """size: in bytes; tag: the ETag, quoted, None where there is none; modified: when it was written, in seconds."""
 
     size: int
     tag: str | None
     modified: int
+
+    @property
+    def written(self) -> int:
+        """When it was written, in nanoseconds, for comparing alone: what is below a second is made of the tag."""
+        digits = 0 if self.tag is None else int.from_bytes(hashlib.blake2b(self.tag.encode(), digest_size=8).digest())
+        return self.modified * 10**9 + digits % 10**9
 
     def is_same(self, other: ObjectFacts) -> bool:
         """Whether an object is, by all that is known of it, the same. Where both have tags these decide."""

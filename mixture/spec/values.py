@@ -9,8 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from mixture.errors import UnitError, nearest
+from mixture.errors import StoreError, UnitError, nearest
 from mixture.names import DIGEST_MARK, HELD_OUT_ENDING, LONGEST_NAME, is_held_out, odd_character
+from mixture.objects import Address, located
 from mixture.spec.errors import refuse
 from mixture.spec.nodes import Mapping, Node, Scalar
 from mixture.units import LARGEST_COUNT, Unit, parse_count, parse_quantity, quote
@@ -69,8 +70,13 @@ def read_domain(node: Node) -> str:
 
 
 def read_path(node: Node) -> Path:
-    """A path, relative to the folder that the spec lies in."""
-    return Path(node.place.file or "").parent / read_text(node)
+    """A path, relative to the folder that the spec lies in, or an address, which `mixture.objects.located` tells."""
+    text = read_text(node)
+    try:
+        place = located(text)
+    except StoreError as error:
+        refuse(node.place, f"{quote(text)} {error.message}", code=error.code, hint=error.hint)
+    return Path(text) if isinstance(place, Address) else Path(node.place.file or "").parent / place
 
 
 def read_word(node: Node, words: type[E], *, code: str) -> E:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from mixture.errors import Place, StoreError
 from mixture.objects import Address, ObjectFile, ObjectOptions, StoredObject, blocks_of
 from mixture.store.checks import SMALL_BYTES, check_digest, check_ends
 from mixture.store.foreign.seen import check_linked
-from mixture.store.linked import AnyManifest, read_any
+from mixture.store.linked import AnyManifest, M
 from mixture.store.looking import look_at_all
-from mixture.store.manifest import MANIFEST, TOKENS, FileRecord, Manifest
+from mixture.store.manifest import MANIFEST, TOKENS, FileRecord, Manifest, read_description
 from mixture.store.mapping import Standing, readable
 from mixture.store.tables import file_digest
 from mixture.whole_file import whole_file
@@ -28,10 +29,10 @@ class DistantStanding(Standing):
     becomes of the address.
     """
 
-    def __init__(self, address: Address, folder: Path, manifest: AnyManifest, options: ObjectOptions) -> None:
+    def __init__(self, address: Address, folder: Path, tables: Sequence[FileRecord], options: ObjectOptions) -> None:
         super().__init__(folder, options, base=address.parent)
         self.address = address
-        self._tables = {table.file: table for table in manifest.tables}
+        self._tables = {table.file: table for table in tables}
         self._there: set[str] = set()
         self._fetching = threading.Lock()
 
@@ -75,10 +76,14 @@ def compare(folder: Path, manifest: AnyManifest, standing: Standing) -> None:
         check_linked(manifest, standing)
 
 
-def fetch_description(address: Address, options: ObjectOptions) -> tuple[Path, AnyManifest, DistantStanding]:
+def fetch_description(
+    address: Address, options: ObjectOptions, forms: Mapping[str, type[M]]
+) -> tuple[Path, M, DistantStanding]:
     """The folder for the tables of a store at an address, what its store.json says, and what stands for it.
 
-    Errors: StoreError, those of `Blocks`, and of `read_any`.
+    forms: what to read, by the format that it says
+
+    Errors: StoreError, those of `Blocks`, and of `read_description`.
     """
     blocks = blocks_of(options)
     try:
@@ -96,11 +101,11 @@ def fetch_description(address: Address, options: ObjectOptions) -> tuple[Path, A
             with whole_file(folder / MANIFEST) as beside:
                 beside.write_bytes(data)
     try:
-        manifest = read_any(folder)
+        manifest = read_description(folder, forms)
     except StoreError as error:
         error.place = Place(file=str(address / MANIFEST))
         raise
-    return folder, manifest, DistantStanding(address, folder, manifest, options)
+    return folder, manifest, DistantStanding(address, folder, manifest.tables, options)
 
 
 def pin_tokens(manifest: Manifest, standing: DistantStanding) -> None:

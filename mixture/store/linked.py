@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field
 
@@ -163,18 +163,18 @@ class LinkedManifest(Description):
 
 
 AnyManifest = Manifest | LinkedManifest
+M = TypeVar("M", Manifest, LinkedManifest, AnyManifest)
+ANY_FORM: Mapping[str, type[AnyManifest]] = {
+    FORMAT: Manifest,
+    PACKED_FORMAT: PackedManifest,
+    LINKED_FORMAT: LinkedManifest,
+}
+"""What a store.json can be, by the format that it says."""
 
 
 def read_any(folder: Path) -> AnyManifest:
     """Read store.json, of either kind. Errors: StoreError."""
-    forms: dict[str, type[Description]] = {
-        FORMAT: Manifest,
-        PACKED_FORMAT: PackedManifest,
-        LINKED_FORMAT: LinkedManifest,
-    }
-    manifest = read_description(folder, forms)
-    assert isinstance(manifest, AnyManifest)
-    return manifest
+    return read_description(folder, ANY_FORM)
 
 
 def base_of(folder: Path) -> Path:

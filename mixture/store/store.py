@@ -23,7 +23,7 @@ from mixture.store.distant import DistantStanding, compare, fetch_description
 from mixture.store.distant_tokens import DistantTokens
 from mixture.store.documents import PLACE, Documents, Spans
 from mixture.store.foreign.reader import LinkedTokens
-from mixture.store.linked import AnyManifest, LinkedDomain, read_any
+from mixture.store.linked import ANY_FORM, AnyManifest, LinkedDomain, read_any
 from mixture.store.manifest import DOMAINS, TOKENIZER, DomainTotals, Manifest
 from mixture.store.mapping import Standing, readable
 from mixture.store.packed import PackedManifest
@@ -250,7 +250,7 @@ def described(path: str | os.PathLike[str], objects: ObjectOptions | None = None
     """The folder of a store's tables, what its store.json says, and what stands for it. Errors: StoreError."""
     place = located(path)
     if isinstance(place, Address):
-        return fetch_description(place, objects or ObjectOptions.from_environment())
+        return fetch_description(place, objects or ObjectOptions.from_environment(), ANY_FORM)
     standing = Standing(place, objects)
     return place, read_any(place), standing
 

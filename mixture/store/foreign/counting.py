@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from mixture.errors import StoreError
+from mixture.objects import Address, located
 from mixture.store.foreign.files import looks, sha256
 from mixture.store.foreign.fingerprint import fingerprint
 from mixture.store.foreign.formats import files_beside, survey
@@ -71,8 +72,7 @@ class CountJob:
     def _count(self, path: str) -> CountedFile:
         own, folder, name = posixpath.dirname(self.file), posixpath.dirname(path), posixpath.basename(path)
         beside = tuple(
-            see(one, posixpath.normpath(posixpath.join(own, posixpath.relpath(one, folder))), self.is_full)
-            for one in files_beside(path, self.how)
+            see(one, _beside(own, posixpath.relpath(one, folder)), self.is_full) for one in files_beside(path, self.how)
         )
         seen = see(path, self.file, self.is_full)
         found = survey(path, self.how, self.vocabulary)
@@ -94,6 +94,12 @@ class CountJob:
             message = f"its tokens are of type {dtype}, which does not hold a vocabulary of {self.vocabulary:,}"
             hint = "either is not what the tokens were written with"
             raise refused(path, message, "dtype-too-small", hint, vocabulary=self.vocabulary)
+
+
+def _beside(own: str, file: str) -> str:
+    """The path of a file from the folder `own`, as the catalog has it."""
+    folder = located(own)
+    return str(folder / file) if isinstance(folder, Address) else posixpath.normpath(posixpath.join(own, file))
 
 
 def see(path: str, file: str, is_full: bool) -> SeenFile:

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 
 from mixture.errors import Place, StoreError
 from mixture.objects import Address, Blocks, ObjectFile, ObjectOptions, Span, StoredObject, blocks_of, located
-from mixture.store.looking import look_at_all
 from mixture.store.mapping import Standing
 
 _CHUNK_BYTES = 1 << 22
@@ -60,7 +59,7 @@ def looks(path: str) -> Looks:
     """What can be said of a file. Errors: OSError; StoreError, those of `Blocks`."""
     found = _object(path, None)
     if found is not None:
-        return Looks(found.facts.size, found.facts.modified)
+        return Looks(found.facts.size, found.facts.written)
     status = os.stat(path)  # noqa: PTH116 paths of a catalog are texts
     return Looks(status.st_size, status.st_mtime_ns)
 
@@ -69,7 +68,7 @@ def is_there(path: str) -> bool:
     """Whether there is a file. Errors: StoreError, those of `Blocks`."""
     place = located(path)
     if isinstance(place, Address):
-        return bool(look_at_all([place], _blocks(None)))
+        return _blocks(None).objects.is_there(place)
     return os.path.isfile(path)  # noqa: PTH113
 
 

@@ -7,12 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mixture.errors import IngestError, Place, StoreError
+from mixture.objects import Address, ObjectOptions, blocks_of, located
 from mixture.store.foreign import arrow
 from mixture.store.foreign.formats import files_beside
 from mixture.store.foreign.native import domain_of
+from mixture.store.foreign.patterns import matching_objects
 from mixture.store.foreign.sources import LinkSource
 from mixture.store.intake.matching import Matcher
 from mixture.store.linked import How, LinkedFormat, linked_path
+from mixture.units import quote
 
 
 class Finder:
@@ -24,6 +27,8 @@ class Finder:
     def __init__(self, base: Path) -> None:
         self._base = base
         self._matcher = Matcher(base)
+        self._owners: dict[str, str] = {}
+        self._found: set[tuple[str, str]] = set()
 
     def files(self, source: LinkSource) -> list[str]:
         """The token files of a domain, in order; those beside them are left out.
@@ -46,15 +51,32 @@ class Finder:
 
     def _find(self, source: LinkSource, pattern: str) -> list[str]:
         place = Place(file=source.place.file, line=source.place.line, column=source.place.column, path=source.name)
-        return [file.shown for file in self._matcher.find(pattern, source.name, None, place)]
+        address = located(pattern)
+        if not isinstance(address, Address):
+            return [file.shown for file in self._matcher.find(pattern, source.name, None, place)]
+        found = matching_objects(address, blocks_of(ObjectOptions.from_environment()), place)
+        return [one for one in found if self._is_new(one, source.name, place)]
+
+    def _is_new(self, address: str, domain: str, place: Place) -> bool:
+        """Whether no domain has this object yet."""
+        owner = self._owners.setdefault(address, domain)
+        if owner != domain:
+            message = f"{place.path}: {quote(address)} is an object of the domain {quote(owner)} too"
+            hint = "a text in two domains is read twice in an epoch"
+            raise IngestError(message, code="files-shared", place=place, hint=hint, domains=(owner, domain))
+        is_new = (address, domain) not in self._found
+        self._found.add((address, domain))
+        return is_new
 
     def _patterns(self, source: LinkSource) -> Iterator[str]:
         how = source.how
         if how.format is LinkedFormat.STORE:
             assert how.path is not None
             assert how.domain is not None
-            _, domain = domain_of(Path(linked_path(self._base, how.path)), how.domain)
-            yield from (glob.escape(f"{how.path}/{file.file}") for file in domain.files)
+            found = domain_of(linked_path(self._base, how.path), how.domain)
+            is_distant = isinstance(located(how.path), Address)
+            names = [f"{how.path}/{file.file}" for file in found.domain.files]
+            yield from names if is_distant else map(glob.escape, names)
             return
         for pattern in how.patterns:
             folder = Path(linked_path(self._base, pattern))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +17,7 @@ import pyarrow.parquet as pq
 from mixture.errors import Place, StoreError
 from mixture.store.documents import Documents
 from mixture.store.foreign.counting import CountedFile, CountJob
+from mixture.store.foreign.files import looks
 from mixture.store.foreign.native import domain_of
 from mixture.store.foreign.sources import LinkSource
 from mixture.store.intake.labels import label_columns
@@ -145,15 +145,15 @@ class Making:
             how = one.source.how
             if how.format is not LinkedFormat.STORE or how.path is None:
                 continue
-            path = Path(linked_path(self._base, how.path))
-            theirs, _ = domain_of(path, how.domain or "")
+            path = linked_path(self._base, how.path)
+            theirs = domain_of(path, how.domain or "").manifest
             found = (theirs.tokenizer.name, theirs.tokenizer.vocabulary, theirs.end_of_document.token)
             expected = (ours.tokenizer.name, ours.tokenizer.vocabulary, ours.end_of_document)
             if found != expected:
                 words = "the tokenizer '{}', a vocabulary of {:,}, and {:,} for end-of-document"
                 message = f"domain '{one.source.name}': the store has {words.format(*found)}"
                 hint = f"the catalog says {words.format(*expected)}"
-                raise StoreError(message, code="tokenizer-differs", place=Place(file=str(path)), hint=hint)
+                raise StoreError(message, code="tokenizer-differs", place=Place(file=path), hint=hint)
 
     def _count(self, spare: Path, threads: int, is_full: bool, progress: Progress | None) -> list[list[Part]]:
         jobs = {
@@ -208,7 +208,7 @@ class Making:
                 raise StoreError(message, code="dtype-differs", place=place, domain=source.name)
         content = files_digest(source.how, dtype, files)
         if source.how.format is LinkedFormat.STORE and source.how.path is not None:
-            content = domain_of(Path(linked_path(self._base, source.how.path)), source.how.domain or "")[1].content
+            content = domain_of(linked_path(self._base, source.how.path), source.how.domain or "").domain.content
         return LinkedDomain(
             name=source.name,
             tokens=sum(file.tokens for file in files),
@@ -273,8 +273,8 @@ class Making:
 
 def _size(path: str) -> int:
     try:
-        return os.path.getsize(path)  # noqa: PTH202 paths of a catalog are texts
-    except OSError:
+        return looks(path).size
+    except (OSError, StoreError):  # counting it says what is wrong
         return 0
 
 

@@ -2,44 +2,62 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from mixture.errors import nearest
+from mixture.objects import Address, ObjectOptions, located
+from mixture.store.distant import fetch_description
 from mixture.store.documents import Documents
 from mixture.store.files import DATA_START
 from mixture.store.foreign.files import looks
 from mixture.store.foreign.survey import CHUNK, FoundDocuments, Survey, one_piece, refused
 from mixture.store.linked import How
-from mixture.store.manifest import DomainRecord, Manifest, read_manifest
+from mixture.store.manifest import FORMAT, DomainRecord, Manifest, read_manifest
 from mixture.store.mapping import Standing
 
 
-def domain_of(folder: Path, name: str) -> tuple[Manifest, DomainRecord]:
-    """A store that has its tokens itself, and a domain of it. Errors: StoreError, `domain-unknown` among them."""
-    manifest = read_manifest(folder)
+class FoundDomain(NamedTuple):
+    """A domain of a store, the store, and the folder that has its tables."""
+
+    domain: DomainRecord
+    manifest: Manifest
+    folder: Path
+    standing: Standing
+
+
+def domain_of(path: str, name: str) -> FoundDomain:
+    """A domain of a store that has its tokens itself. Errors: StoreError, `domain-unknown` among them."""
+    place = located(path)
+    standing: Standing
+    if isinstance(place, Address):
+        folder, manifest, standing = fetch_description(place, ObjectOptions.from_environment(), {FORMAT: Manifest})
+    else:
+        folder, manifest, standing = place, read_manifest(place), Standing(place)
     for domain in manifest.domains:
         if domain.name == name:
-            return manifest, domain
+            return FoundDomain(domain, manifest, folder, standing)
     hint = nearest(name, [domain.name for domain in manifest.domains])
-    raise refused(str(folder), f"the store has no domain '{name}'", "domain-unknown", hint, domain=name)
+    raise refused(path, f"the store has no domain '{name}'", "domain-unknown", hint, domain=name)
 
 
 def survey(path: str, how: How) -> Survey:
     """A file of the domain. All documents of the domain come with its first file: they go on from file to file."""
-    folder = Path(path).parent.parent
-    manifest, domain = domain_of(folder, how.domain or "")
+    store = posixpath.dirname(posixpath.dirname(path))
+    domain, manifest, folder, standing = domain_of(store, how.domain or "")
     names = [file.file for file in domain.files]
-    number = names.index(Path(path).relative_to(folder).as_posix())
+    number = names.index(posixpath.relpath(path, store))
     size, expected = looks(path).size, domain.files[number].bytes
     if size != expected:
         message = f"has {size:,} bytes, and its store says {expected:,}"
         raise refused(path, message, "file-size", found=size, expected=expected)
 
     def found() -> Iterator[FoundDocuments]:
-        documents = Documents(folder, manifest, Standing(folder))
+        documents = Documents(folder, manifest, standing)
         count = 0
         for table in documents.scan(manifest.domains.index(domain), ["id", "tokens"]):
             for batch in table.to_batches(max_chunksize=CHUNK):

@@ -11,6 +11,7 @@ from typing import Any
 from mixture.errors import Place, StoreError
 from mixture.store.foreign.catalogs import CatalogReport, DomainChange, before_of, replace_catalog, sources_of
 from mixture.store.foreign.counting import is_same
+from mixture.store.foreign.files import looks
 from mixture.store.foreign.finding import Finder
 from mixture.store.foreign.making import CountedBefore, KeptFile, PlannedDomain, Progress
 from mixture.store.foreign.sources import LinkSource
@@ -86,7 +87,7 @@ def _compare(
             parts.append(name if wanted else KeptFile(_as_it_is(file, base), number, place))
             continue
         parts.append(name)
-        size = os.path.getsize(linked_path(base, name))  # noqa: PTH202 paths of a catalog are texts
+        size = looks(linked_path(base, name)).size
         (grown if size > file.bytes else changed).append(name)
     missing = tuple(name for name in known if name not in files)
     new = tuple(name for name in files if name not in known)
@@ -100,7 +101,7 @@ def _as_it_is(file: LinkedFile, base: Path) -> LinkedFile:
     """A file that is what it was, with the time that it has now."""
 
     def modified(path: str) -> dict[str, Any]:
-        return {"modified": os.stat(linked_path(base, path)).st_mtime_ns}  # noqa: PTH116
+        return {"modified": looks(linked_path(base, path)).modified}
 
     beside = tuple(seen.model_copy(update=modified(seen.file)) for seen in file.beside)
     return file.model_copy(update=modified(file.file) | {"beside": beside})

@@ -59,7 +59,7 @@ def _modified(path: str, seen: SeenFile, domain: LinkedDomain, standing: Standin
     try:
         found = standing.object_at(path)
         if found is not None:
-            size, modified = found.facts.size, found.facts.modified
+            size, modified = found.facts.size, found.facts.written
         else:
             status = os.stat(path)  # noqa: PTH116 paths of a catalog are texts
             standing.note(path, status)

@@ -8,6 +8,7 @@ domains:
   code: {format: npy, files: [code/*.npy], dtype: uint32, documents: '{stem}.csv.gz'}
   math: {format: parquet, files: [math/*.parquet], column: input_ids, id: url}
   books: {format: store, path: ../store, domain: books}
+  talk: {format: megatron, files: ['s3://bucket/talk/*.bin']}
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from mixture.errors import Place
+from mixture.objects import Address, located
 from mixture.spec.document import parse_document
 from mixture.spec.errors import Gatherer, refuse
 from mixture.spec.fields import read_fields, read_items, unique_entries
@@ -182,12 +184,20 @@ def link_source(name: str, fields: dict[str, object], base: Path) -> LinkSource:
 
 
 def path_from(before: str, path: str) -> str:
-    """A path that is relative to the folder `before`; as it is, where it begins at the root."""
+    """A path that is relative to the folder `before`; as it is, where it begins at the root, or is an address."""
+    place = located(path)
+    if isinstance(place, Address):
+        return str(place)
+    path = str(place)
     return os.path.normpath(os.path.join(before, path))  # noqa: PTH118 paths of a catalog are texts
 
 
 def pattern_from(before: str, pattern: str) -> str:
-    """A pattern that is relative to the folder `before`, whose own name is no pattern."""
+    """A pattern that is relative to the folder `before`, whose own name is no pattern; or one of addresses."""
+    place = located(pattern)
+    if isinstance(place, Address):
+        return str(place)
+    pattern = os.fspath(place)
     if os.path.isabs(pattern) or before == os.curdir:  # noqa: PTH117
         return pattern
     return f"{glob.escape(before)}/{pattern}"

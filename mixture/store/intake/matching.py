@@ -67,14 +67,14 @@ class Matcher:
         Formats by name: .parquet; .jsonl, .ndjson and .json are JSON lines; all else is one document a file; behind a
         .gz or .zst the same. Errors: IngestError `no-files`, `files-shared`, `source-unreadable`.
         """
-        paths = sorted(Paths(self._folder, lambda path: _reason(path, PurePath(pattern))).find(pattern))
+        paths = sorted(Paths(self._folder, lambda path: reason_to_skip(path, PurePath(pattern))).find(pattern))
         if not paths:
             message = f"{place.path}: no file matches {quote(pattern)}"
             hint = f"patterns are relative to {self._folder.resolve()}"
             raise IngestError(message, code="no-files", place=place, hint=hint)
         files = []
         for shown in paths:
-            reason = _reason(PurePath(shown), PurePath(pattern))
+            reason = reason_to_skip(PurePath(shown), PurePath(pattern))
             if reason is None:
                 status = self._status(shown)
                 if self._is_new(shown, status, domain, place):
@@ -113,7 +113,7 @@ class Matcher:
         return False
 
 
-def _reason(shown: PurePath, pattern: PurePath) -> Skipped | None:
+def reason_to_skip(shown: PurePath, pattern: PurePath) -> Skipped | None:
     """Why a path that a pattern or a folder led to is no source. What the pattern names in full is one."""
     named = 0
     for part, asked in zip(shown.parts, pattern.parts, strict=False):
