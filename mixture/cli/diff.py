@@ -38,7 +38,10 @@ def diff(
         str | None, typer.Option("--by", metavar="COLUMN", help="Group domains by a catalog's column.")
     ] = None,
     catalog: Annotated[
-        Path | None, typer.Option("--catalog", metavar="TABLE", help="The table of a lock's domains, for --by.")
+        Path | None,
+        typer.Option(
+            "--catalog", metavar="TABLE", help="The table of a lock's domains, for --by; else of a spec beside it."
+        ),
     ] = None,
     *,
     every: Annotated[bool, typer.Option("--all", help="Show every domain, not only those that moved most.")] = False,
@@ -54,7 +57,7 @@ def diff(
 
     if markdown and as_json:
         raise typer.BadParameter("say either --markdown or --json")
-    sides = read_sides(a, b, catalog=None if catalog is None else read_catalog(catalog))
+    sides = read_sides(a, b, catalog=None if catalog is None else read_catalog(catalog), by=by)
     found = compare(*sides, by=by)
     if as_json:
         print_json(diff_json(found))

@@ -9,7 +9,7 @@ from dataclasses import replace
 from os.path import normpath, relpath
 from pathlib import Path
 
-from mixture.catalog import Catalog
+from mixture.catalog import Catalog, read_catalog
 from mixture.errors import MixtureError, Place
 from mixture.file_names import STORE_FILE, STORE_TABLE
 from mixture.plan.diff_git import Revision
@@ -20,10 +20,11 @@ from mixture.spec import load_spec, parse_spec
 from mixture.spec.tables import named_tables
 from mixture.units import quote
 
+SPEC_FILE = "mixture.yaml"
 LFS_POINTER = b"version https://git-lfs"
 
 
-def read_sides(a: str, b: str, *, catalog: Catalog | None = None) -> tuple[Side, Side]:
+def read_sides(a: str, b: str, *, catalog: Catalog | None = None, by: str | None = None) -> tuple[Side, Side]:
     """The two sides that texts name, each one of
 
     - the path of a spec or a lock
@@ -32,12 +33,39 @@ def read_sides(a: str, b: str, *, catalog: Catalog | None = None) -> tuple[Side,
 
     A lock is a file that begins with `{`. The tables of a spec at a revision are those of the revision.
     catalog: the table of a lock's domains
+    by:      the column that is asked of it; without a table that of the spec beside the lock is taken, or the other
+             side's, where it has the lock's domains
 
     Raises MixtureError: `file-missing` where it is neither a file nor a revision of one, `not-in-revision`,
     `unknown-revision`, `not-a-repository`, `git-missing`, `git-failed`, `git-lfs`; and what specs, locks and plans
     raise.
     """
-    return _side(a, b, catalog), _side(b, a, catalog)
+    sides = _side(a, b, catalog), _side(b, a, catalog)
+    if by is None:
+        return sides
+    one, two = (_with_catalog(side, beside_lock(Path(text))) for side, text in zip(sides, (a, b), strict=True))
+    return _with_catalog(one, two.catalog), _with_catalog(two, one.catalog)
+
+
+def _with_catalog(side: Side, catalog: Catalog | None) -> Side:
+    """The side with this catalog, if it has none and this one has its domains."""
+    if side.catalog is not None or catalog is None or not set(side.sizes) <= set(catalog.names):
+        return side
+    return replace(side, catalog=catalog)
+
+
+def beside_lock(path: Path) -> Catalog | None:
+    """The catalog of the spec that lies beside a lock file, under its name or as mixture.yaml; None without one."""
+    if not is_lock(path):
+        return None
+    names = f"{path.name.removesuffix('.json').removesuffix('.lock')}.yaml", SPEC_FILE
+    for spec in (path.with_name(name) for name in names):
+        try:
+            source = load_spec(spec).catalog
+            return read_catalog(source.path, domain=source.domain)
+        except MixtureError:
+            continue  # what is looked for, and not asked for, need not be there
+    return None
 
 
 def read_side(path: Path, *, name: str | None = None, catalog: Catalog | None = None) -> Side:
@@ -76,7 +104,13 @@ def _side(text: str, other: str, catalog: Catalog | None) -> Side:
         return read_revision(revision, revision.path(path), catalog=catalog)
     if Path(other).exists():
         revision = Revision(text, Path(other).parent)
-        return read_revision(revision, normpath(revision.prefix() + Path(other).name), catalog=catalog)
+        held = normpath(revision.prefix() + Path(other).name)
+        try:
+            return read_revision(revision, held, catalog=catalog)
+        except MixtureError as error:
+            if error.code == "not-in-revision" and error.place is None:
+                error.hint = f"another file of it is compared by {text}:PATH, with the path from the repository's top"
+            raise
     if ":" in other:
         revision, path = Revision(text, Path()), other.partition(":")[2]
         return read_revision(revision, revision.path(path), catalog=catalog)

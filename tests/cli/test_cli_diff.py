@@ -257,10 +257,32 @@ def test_a_branch_may_have_the_name_of_a_folder(repository: Path, git: Git, run)
 def test_a_table_gives_a_lock_its_groups(small: Path, run) -> None:
     (small / "kinds.csv").write_text("domain,tokens,kind\na,1,x\nb,1,x\nc,1,y\n", encoding="utf-8")
     lock, spec = small / "mixture.lock.json", small / "mixture.yaml"
-    assert "--catalog TABLE" in run("diff", lock, lock, "--by", "kind", code=1).stderr
+    assert "error[unknown-column]" in run("diff", lock, lock, "--by", "kind", code=1).stderr, "the spec beside has none"
+    alone = small / "elsewhere" / "run.lock.json"
+    alone.parent.mkdir()
+    shutil.copy(lock, alone)
+    assert "--catalog TABLE" in run("diff", alone, alone, "--by", "kind", code=1).stderr
     said = as_json(run, lock, lock, "--by", "kind", "--catalog", small / "kinds.csv")
     assert [(move["group"], move["domains"]) for move in said["moves"]] == [("x", 2), ("y", 1)]
     assert "error[unknown-column]" in run("diff", spec, spec, "--by", "kind", code=1).stderr
+
+
+def test_the_spec_beside_a_lock_or_the_other_side_gives_it_its_groups(repository: Path, run) -> None:
+    lock = repository / "runs" / "mixture.lock.json"
+    for arguments in ((lock, lock), ("HEAD~1", lock), (lock, "HEAD~1:runs/mixture.yaml")):
+        said = as_json(run, *arguments, "--by", "kind", cwd=repository)
+        assert {(move["group"], move["domains"]) for move in said["moves"]} == {("prose", 2), ("code", 1)}
+    edit(repository / "tables" / "cells.csv", "a,200000,", "other,200000,")
+    assert "error[no-catalog]" in run("diff", lock, lock, "--by", "kind", code=1).stderr, "it is of other domains"
+
+
+def test_a_file_that_a_revision_does_not_have_can_be_compared_with_another(repository: Path, run) -> None:
+    new = repository / "runs" / "new.lock.json"
+    shutil.copy(repository / "runs" / "mixture.lock.json", new)
+    said = run("diff", "HEAD", "runs/new.lock.json", cwd=repository, code=1).stderr
+    assert "revision 'HEAD' has no file runs/new.lock.json" in said
+    assert "HEAD:PATH" in said
+    assert as_json(run, "HEAD:runs/mixture.lock.json", "runs/new.lock.json", cwd=repository)["same"] is True
 
 
 def test_it_exits_1_only_where_they_differ_and_that_is_asked_for(small: Path, run) -> None:
