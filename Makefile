@@ -35,7 +35,7 @@ test: $(DEV) ## All tests that need nothing but Python; ARGS="tests/plan -k budg
 test-all: test ## And those that need servers, a browser and real text, all of which it fetches (Debian, as root)
 	ls /usr/lib/postgresql/*/bin/postgres /usr/sbin/nginx /usr/bin/chromium /usr/bin/node /usr/bin/npm >/dev/null 2>&1 || \
 	  (apt-get update -qq && apt-get install -y -qq postgresql nginx-light chromium nodejs npm)
-	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[dev,ray]'
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[all-tests]'
 	$(VENV)/bin/python -m benchmarks.corpora -o .cache/corpora
 	MIXTURE_TEST_ALL=1 $(VENV)/bin/python -m pytest -n auto -m "$(OTHERS)"
 
