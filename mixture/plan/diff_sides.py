@@ -125,7 +125,7 @@ class Side:
             raise CatalogError(
                 f"{self.name} is a lock, which has no column {quote(column)}: it fixes its domains' names and tokens",
                 code="no-catalog",
-                hint="its spec, beside it or instead of it, has them; a table gives them too: --catalog TABLE, catalog= in Python",
+                hint="its spec, beside it or instead of it, or a table has them: --catalog TABLE, catalog= in Python",
                 column=column,
             )
         table = self.catalog.table
