@@ -36,6 +36,7 @@ from mixture.cli import (
     trace,
 )
 from mixture.errors import MixtureError
+from mixture.objects.options import CACHE_BYTES, CACHE_DIR
 
 app = typer.Typer(
     name="mixture",
@@ -81,8 +82,14 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def _options(
     _version: bool = typer.Option(False, "--version", help="Show the version.", callback=_print_version, is_eager=True),
+    cache: str = typer.Option(
+        "", metavar="DIR", help=f"Keep what is read of objects here. Default: {CACHE_DIR}."
+    ),
+    cache_bytes: str = typer.Option("", metavar="SIZE", help=f"How large it may get: 50GB. Default: {CACHE_BYTES}."),
 ) -> None:
     """Declare data mixtures for language model training, lock them, and read exactly what they say."""
+    # Whatever opens a store asks the environment, in worker processes, too.
+    os.environ.update({key: value for key, value in ((CACHE_DIR, cache), (CACHE_BYTES, cache_bytes)) if value})
 
 
 SPREAD = frozenset({"--at", "--step"})

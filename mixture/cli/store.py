@@ -14,7 +14,7 @@ from mixture.cli.output import AsJson, plain, print_json, print_table, table
 if TYPE_CHECKING:
     from mixture.store import IngestProgress, IngestReport
 
-StoreFolder = Annotated[Path, typer.Option("--store", metavar="DIR", help="A token store, made by `mixture ingest`.")]
+StoreFolder = Annotated[Path, typer.Option("--store", metavar="DIR", help="A token store, or its address: s3://….")]
 
 
 def register(app: typer.Typer) -> None:
@@ -124,6 +124,7 @@ def verify(
     from rich.console import Console
     from rich.progress import Progress
 
+    from mixture.objects import located
     from mixture.plan import read_lock
     from mixture.store import verify_store
 
@@ -144,9 +145,9 @@ def verify(
     if wrong:
         raise typer.Exit(1)
     if as_json:
-        print_json({"store": str(store), "whole": True})
+        print_json({"store": str(located(store)), "whole": True})
     else:
-        print(f"{store}: whole, every byte is what it was")
+        print(f"{located(store)}: whole, every byte is what it was")
         if known is not None:
             same = (
                 "it is the text" if known.content else "it has the numbers of tokens; the lock says nothing of the text"

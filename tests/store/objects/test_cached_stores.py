@@ -13,9 +13,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from store.makers import bare_store
 from store.objects.conftest import Run
-from store.objects.web_server import WebServer
-from stream_helpers import bytes_of
+from store.objects.web_server import WebServer, web_server
+from stream_helpers import bytes_of, lock_over
 
 from mixture.plan import write_lock
 from mixture.store import ObjectOptions, open_store
@@ -136,3 +137,19 @@ def test_the_last_step_is_there_after_few_requests(run: Run, web: WebServer, opt
     assert set(web.asked) <= {"/store/store.json"} | {
         f"/store/tokens/{path.name}" for path in (run.store.path / "tokens").iterdir()
     }
+
+
+def test_the_last_step_of_an_endless_run_is_there_after_few_requests(options: Options, tmp_path: Path):
+    """4 * 10^9 sequences of 4,096 tokens, 512 ranks: a look at each file, and the rows of this rank."""
+    names = [f"d{number}" for number in range(8)]
+    bare_store(tmp_path / "store", {name: [1 << 41] for name in names})
+    keys = {"sequence_length": "4096", "batch": "512 sequences", "budget": f"{4 * 10**9 // 512} steps"}
+    phases = "  - {phase: all, weights: proportional}"
+    lock = lock_over(open_store(tmp_path / "store"), tmp_path / "run", phases, **keys)
+    with web_server(tmp_path) as web:
+        last = lock.schedule().steps - 1
+        stream = open_stream(lock, f"{web.url}/store", 511, 512, last, next_token=True, objects=options())
+        (batch,) = stream
+        assert batch.input_ids.shape == (1, 4097)
+        assert sum(web.asked.values()) == 2 + len(names) + 1
+        assert sum(stop - start for path, start, stop in web.ranges if "/tokens/" in path) == 4097 * 4

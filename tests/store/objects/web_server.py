@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import threading
 from collections import Counter
@@ -62,13 +61,13 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
     def do_HEAD(self) -> None:
-        data = self._data()
-        if data is not None:
-            self._head(200, len(data), data)
+        path = self._file()
+        if path is not None:
+            self._head(200, path.stat().st_size, path)
 
     def do_GET(self) -> None:
-        data = self._data()
-        if data is None:
+        path = self._file()
+        if path is None:
             return
         fault = self.server.next_fault() if "/tokens/" in self.path else None
         if fault in (Fault.BUSY, Fault.UNAVAILABLE, Fault.FORBIDDEN):
@@ -80,23 +79,25 @@ class _Handler(BaseHTTPRequestHandler):
             self.end_headers()
             return
         asked = self.headers.get("If-Match")
-        if asked is not None and asked != _tag(data):
+        if asked is not None and asked != _tag(path):
             self.send_response(412)
             self.send_header("Content-Length", "0")
             self.end_headers()
             return
         found = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
         if found is None or fault is Fault.NO_RANGES:
-            self._head(200, len(data), data)
-            self.wfile.write(data)
+            self._head(200, path.stat().st_size, path)
+            self.wfile.write(path.read_bytes())
             return
         start, stop = int(found[1]), int(found[2]) + 1
         with self.server.guard:
             self.server.ranges.append((self.path, start, stop))
         if fault is Fault.OTHER_RANGE:
             start, stop = start + 1, stop + 1
-        body = data[start:stop]
-        self._head(206, len(body), data, f"bytes {start}-{start + len(body) - 1}/{len(data)}")
+        with path.open("rb") as file:
+            file.seek(start)
+            body = file.read(stop - start)
+        self._head(206, len(body), path, f"bytes {start}-{start + len(body) - 1}/{path.stat().st_size}")
         if fault in (Fault.CUT, Fault.STALL):
             self.wfile.write(body[: len(body) // 2])
             self.wfile.flush()
@@ -106,29 +107,30 @@ class _Handler(BaseHTTPRequestHandler):
             return
         self.wfile.write(body)
 
-    def _data(self) -> bytes | None:
+    def _file(self) -> Path | None:
         with self.server.guard:
             self.server.asked[self.path] += 1
         path = self.server.folder / self.path.lstrip("/")
         if path.is_file():
-            return path.read_bytes()
+            return path
         self.send_response(404)
         self.send_header("Content-Length", "0")
         self.end_headers()
         return None
 
-    def _head(self, status: int, size: int, data: bytes, said: str | None = None) -> None:
+    def _head(self, status: int, size: int, path: Path, said: str | None = None) -> None:
         self.send_response(status)
         self.send_header("Content-Length", str(size))
-        self.send_header("ETag", _tag(data))
+        self.send_header("ETag", _tag(path))
         self.send_header("Last-Modified", "Mon, 05 Jan 2026 00:00:00 GMT")
         if said is not None:
             self.send_header("Content-Range", said)
         self.end_headers()
 
 
-def _tag(data: bytes) -> str:
-    return f'"{hashlib.sha256(data).hexdigest()[:16]}"'
+def _tag(path: Path) -> str:
+    status = path.stat()
+    return f'"{status.st_mtime_ns:x}-{status.st_size:x}"'
 
 
 @contextmanager
