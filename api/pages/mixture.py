@@ -70,6 +70,7 @@ class MixtureView(BaseModel):
     by:       the column whose values are the groups; columns: those that it could be
     sort:     the column that domains are in order of, `-` before it: the largest first
     shown, groups_shown: how many domains and groups the page lists; data have all domains
+    description: what the spec begins with; empty of an amended mixture, whose run is not its spec's alone
     asked:    how the page was asked for, by name or by digest, which its links keep; ref: by digest
     others:   mixtures to compare with
     lineage:  what the lock was amended from, None where from nothing
@@ -175,7 +176,7 @@ def mixture_view(
         asked=asked or mixture.name,
         ref=pinned(mixture),
         digest=mixture.digest,
-        description=mixture.description,
+        description=mixture.description if mixture.lock.amends is None else "",
         **{name: plan[name] for name in ("tokenizer", "steps", "sequences", "tokens")},
         published=mixture.published,
         phases=phases,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -20,7 +20,7 @@ WIDTH, HEIGHT, TOP = 960, 300, 22
 """Of the plot, in the units of the drawing; names of phases stand above it."""
 LETTER = 7.5
 """What a letter of them takes, at the most usual."""
-LINE = 15
+LINE = 18
 """From a line of them to the next."""
 LEFT, RIGHT, BELOW = 44, 8, 24
 """Room for the figures at the side of the plot, for half of one at its end, and for those below it."""
@@ -118,6 +118,20 @@ class Drawing:
     marks: tuple[Mark, ...]
 
 
+def marks_of(phases: Iterable[tuple[str, float]]) -> list[Mark]:
+    """The names of phases that begin at places of a drawing, on as many lines as they need not to touch."""
+    ends: list[float] = []
+    made = []
+    for phase, x in phases:
+        width = LETTER * len(phase) + 8
+        is_right = x + width <= WIDTH
+        first = x if is_right else x - width
+        line = next((i for i, end in enumerate(ends) if end <= first), len(ends))
+        ends[line : line + 1] = [first + width]
+        made.append(Mark(phase, x, line, is_right))
+    return made
+
+
 class Areas(BaseModel):
     """The run in stretches of steps: the first step of each, and where the last one ends. Bands from below."""
 
@@ -193,17 +207,8 @@ class Areas(BaseModel):
         return json.dumps({"steps": self.steps, "tokens": tokens}, separators=(",", ":"))
 
     def marks(self) -> list[Mark]:
-        """The names of phases above the plot, on as many lines as they need not to touch."""
-        ends: list[float] = []
-        made = []
-        for phase in self.phases:
-            x, width = self.x(phase.first_step), LETTER * len(phase.phase) + 8
-            is_right = x + width <= WIDTH
-            first = x if is_right else x - width
-            line = next((i for i, end in enumerate(ends) if end <= first), len(ends))
-            ends[line : line + 1] = [first + width]
-            made.append(Mark(phase.phase, x, line, is_right))
-        return made
+        """The names of phases above the plot."""
+        return marks_of([(phase.phase, self.x(phase.first_step)) for phase in self.phases])
 
     def ticks(self) -> list[int]:
         """Round steps for the axis, from 0, five to ten of them."""

@@ -11,7 +11,7 @@ from api.problems import Problem, title_of
 
 
 class ProblemView(BaseModel):
-    """A problem as its page shows it."""
+    """A problem as its page shows it. mixture: the one that the page is about, where it is there."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -21,6 +21,7 @@ class ProblemView(BaseModel):
     hint: str | None
     code: str
     trace_id: str | None
+    mixture: str | None
 
 
 def problem_page(request: Request, problem: Problem, answer: Response) -> Response:
@@ -36,6 +37,7 @@ def problem_page(request: Request, problem: Problem, answer: Response) -> Respon
         hint=problem.hint,
         code=problem.code,
         trace_id=state.get("trace_id"),
+        mixture=None if problem.code == "unknown-mixture" else request.scope.get("path_params", {}).get("ref"),
     )
     kept = {name: value for name, value in answer.headers.items() if not name.startswith("content-")}
     headers = kept | {"Content-Security-Policy": POLICY}

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from api.composition import group
 from api.library import LoadedMixture
+from api.pages.mixture_chart import LINE, WIDTH, Mark, marks_of
 from api.pages.mixture_columns import first_column, group_columns
 from api.pages.mixture_rows import Reach, cell_text, reach_of, titles_of
 from api.pages.run_losses import LossLine, loss_lines, mean_loss
@@ -133,6 +134,17 @@ class RunView(_Frozen):
     capped: tuple[ConsumedLine, ...]
     losses: tuple[LossLine, ...]
     log: tuple[LogLine, ...]
+
+    @property
+    def marks(self) -> list[Mark]:
+        """The names of phases above the run, drawn as wide as a chart of a mixture."""
+        steps = 1 if self.standing is None else self.standing.steps
+        return marks_of((one.phase, round(WIDTH * one.first_step / steps, 1)) for one in self.phases)
+
+    @property
+    def rise(self) -> int:
+        """What lines of names take above the first."""
+        return LINE * max((mark.line for mark in self.marks), default=0)
 
     @property
     def listed(self) -> tuple[ConsumedLine, ...]:

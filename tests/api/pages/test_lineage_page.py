@@ -69,6 +69,9 @@ def test_the_lineage_leads_to_the_locks_that_a_mixture_came_from(page, amended, 
     look("lineage")
     page.set_viewport_size({"width": 390, "height": 800})
     look("lineage-narrow")
+    findings = page.get_by_role("region", name="Findings")
+    assert findings.evaluate("one => one.scrollWidth <= one.clientWidth"), "findings do not run off"
+    expect(findings.get_by_role("row").nth(1)).to_be_visible()
     page.set_viewport_size({"width": 1280, "height": 900})
     page.emulate_media(color_scheme="dark")
     look("lineage-dark")
@@ -90,3 +93,14 @@ def test_a_run_shows_its_amendments_and_the_locks_that_it_went_on_under(page, am
     look("run-amended")
     facts.get_by_role("link", name="lineage").click()
     expect(page.get_by_role("heading", name="Lineage")).to_be_visible()
+
+
+def test_why_an_amended_run_is_not_asked_what_if_is_said_on_a_page(page, amended):
+    url, _, _ = amended
+    page.goto(f"{url}/mixtures/small")
+    link = page.get_by_role("link", name="What if")
+    expect(link).to_be_visible()
+    answer = page.request.get(url + link.get_attribute("href"), headers={"Accept": "text/html"})
+    assert (answer.status, answer.headers["content-type"]) == (409, "text/html; charset=utf-8")
+    assert "its spec alone is not its run" in answer.text()
+    assert 'href="/mixtures/small"' in answer.text()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from api.builtin import BuiltinMixtures
 from api.lineages import KnownLineage
 from api.pages.links import FileLinks, ServedLinks
 from api.pages.mixture import mixture_view
+from api.pages.mixture_chart import marks_of
 from api.pages.mixture_lineage import MOST_AMENDMENTS
 from api.pages.render import render
 from api.repository import Move
@@ -84,7 +86,21 @@ def test_each_amendment_is_said_in_words_the_newest_first(load):
     assert (old.by, old.at, new.by, new.at) == ("ann <x>", at, None, None)
     assert ', by ann &lt;x&gt;, <time datetime="2026-03-01T12:05:00+00:00">2026-03-01 12:05</time>' in page
     assert f"/mixtures/small@sha256:{second.digest}" not in page, "which the service does not have"
-    assert "what-if" not in page
+    assert "is not asked of an amended run" in page, "beside the link to it"
+
+
+def test_what_the_spec_says_of_itself_is_not_said_of_an_amended_run(load):
+    first = load()
+    words = "As it was planned."
+    assert mixture_view(replace(first, spec_text=f"# {words}\n{first.spec_text}")).description == words
+    later = load(amend(first.lock, 30, skip_steps=2))
+    assert mixture_view(replace(later, spec_text=f"# {words}\n{later.spec_text}")).description == ""
+
+
+def test_names_of_amended_phases_do_not_touch_on_the_run_and_in_the_chart():
+    marks = marks_of([("main", 0.0), ("cooldown", 768.0), ("cooldown@380000", 934.8)])
+    assert [(mark.line, mark.is_right_of) for mark in marks] == [(0, True), (0, True), (1, False)]
+    assert marks[2].text_y < marks[1].text_y - 12, "more than the height of a letter"
 
 
 def test_a_site_of_files_says_the_lineage_without_a_service(load):
