@@ -3,7 +3,7 @@
 from mixture.objects.address import Address, located
 from mixture.objects.blocks import Blocks, blocks_of
 from mixture.objects.disk import DiskCache
-from mixture.objects.facts import ObjectFacts, StoredObject
+from mixture.objects.facts import ObjectFacts, StoredObject, stored_object
 from mixture.objects.file import ObjectFile
 from mixture.objects.options import ObjectOptions, bytes_of
 from mixture.objects.spans import Span
@@ -20,4 +20,5 @@ __all__ = [
     "blocks_of",
     "bytes_of",
     "located",
+    "stored_object",
 ]

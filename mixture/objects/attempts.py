@@ -10,7 +10,7 @@ from typing import TypeVar
 from mixture.errors import Place, StoreError
 from mixture.objects.address import Address
 from mixture.objects.clients import Client, client_of
-from mixture.objects.facts import InterruptedReadError, ObjectFacts, StoredObject
+from mixture.objects.facts import InterruptedReadError, ObjectFacts, StoredObject, stored_object
 from mixture.objects.options import ObjectOptions
 from mixture.objects.spans import Span
 
@@ -57,7 +57,7 @@ class Objects:
 
     def look(self, address: Address) -> StoredObject:
         """An object as it is now."""
-        return StoredObject(address, self.facts(address))
+        return stored_object(address, self.facts(address))
 
     def read(self, span: Span) -> bytes:
         """Bytes of an object."""
@@ -67,12 +67,12 @@ class Objects:
         def go_on() -> bytes:
             # What came of a body that was cut is right: the object is pinned, and its end is asked for alone.
             for chunk in client.chunks(Span(span.object, span.start + len(found), span.stop)):
-                found.extend(memoryview(chunk)[: len(span) - len(found)])
-            if len(found) != len(span):
-                raise InterruptedReadError(f"the body ended {len(span) - len(found):,} bytes before its end")
+                found.extend(memoryview(chunk)[: span.size - len(found)])
+            if len(found) != span.size:
+                raise InterruptedReadError(f"the body ended {span.size - len(found):,} bytes before its end")
             return bytes(found)
 
-        return self._until_done(go_on, span.object.address, span) if len(span) else b""
+        return self._until_done(go_on, span.object.address, span) if span.size else b""
 
     def read_all(self, address: Address) -> bytes:
         """A whole object."""

@@ -7,11 +7,10 @@ import hashlib
 import os
 import tempfile
 import threading
-import weakref
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
-from functools import lru_cache
+from concurrent.futures import Future
+from functools import lru_cache, partial
 from pathlib import Path
 from shutil import rmtree
 
@@ -20,6 +19,7 @@ from mixture.objects.attempts import Objects
 from mixture.objects.disk import DiskCache
 from mixture.objects.options import ObjectOptions
 from mixture.objects.spans import Run, Span, runs
+from mixture.objects.workers import Need, Workers
 from mixture.whole_file import whole_file
 
 
@@ -38,12 +38,12 @@ class Blocks:
         self._memory: OrderedDict[Span, bytes] = OrderedDict()
         self._bytes = 0
         self._coming: dict[Span, Future[bytes]] = {}
-        self._threads = ThreadPoolExecutor(options.in_flight, thread_name_prefix="mixture-objects")
-        weakref.finalize(self, self._threads.shutdown, wait=False, cancel_futures=True)
+        self._begun: set[Span] = set()
+        self._workers = Workers(options.in_flight)
 
     def read(self, spans: Iterable[Span]) -> Mapping[Span, bytes]:
         """The bytes of spans. The first error that comes is raised when all that was asked for has ended."""
-        found, coming = self._ask(spans)
+        found, coming = self._ask(spans, Need.AWAITED)
         error = None
         for span, future in coming.items():
             try:
@@ -56,7 +56,7 @@ class Blocks:
 
     def read_ahead(self, spans: Iterable[Span]) -> None:
         """Begin to read spans; returns at once. `read` waits for what is on its way, and asks again for what failed."""
-        self._ask(spans)
+        self._ask(spans, Need.AHEAD)
 
     @property
     def tables(self) -> Path:
@@ -75,36 +75,41 @@ class Blocks:
                 beside.write_bytes(data)
         return path
 
-    def _ask(self, spans: Iterable[Span]) -> tuple[dict[Span, bytes], dict[Span, Future[bytes]]]:
+    def _ask(self, spans: Iterable[Span], need: Need) -> tuple[dict[Span, bytes], dict[Span, Future[bytes]]]:
         found: dict[Span, bytes] = {}
         coming: dict[Span, Future[bytes]] = {}
+        wanted = []
         with self._guard:
-            new = []
             for span in dict.fromkeys(spans):
                 known = self._memory.get(span)
                 if known is not None:
                     self._memory.move_to_end(span)
                     found[span] = known
                     continue
-                if span not in self._coming:
-                    self._coming[span] = Future()
-                    new.append(span)
-                coming[span] = self._coming[span]
-            for run in runs(new):
-                self._threads.submit(self._get, run)
+                future = self._coming.get(span)
+                if future is None:
+                    future = self._coming[span] = Future()
+                    wanted.append(span)
+                elif need is Need.AWAITED and span not in self._begun:
+                    wanted.append(span)  # it was asked for ahead, behind others: whoever begins it first gets it
+                coming[span] = future
+        for run in runs(wanted):
+            self._workers.submit(partial(self._get, run), need)
         return found, coming
 
     def _get(self, run: Run) -> None:
-        """Get the spans of a run, by one request where none of them is in the cache."""
-        left = list(run.spans)
+        """Get the spans of a run that nobody has begun, by one request where none of them is in the cache."""
+        with self._guard:
+            left = [span for span in run.spans if span in self._coming and span not in self._begun]
+            self._begun.update(left)
         try:
             if self.disk is not None:
-                for span in run.spans:
+                for span in tuple(left):
                     data = self.disk.get(span)
                     if data is not None:
                         self._there(span, data)
                         left.remove(span)
-            for part in list(runs(left)):
+            for part in tuple(runs(left)):
                 whole = part.whole
                 data = self.objects.read(whole)
                 for span in part.spans:
@@ -115,6 +120,7 @@ class Blocks:
                     left.remove(span)
         except BaseException as error:  # noqa: BLE001 (who waits gets it)
             with self._guard:
+                self._begun.difference_update(left)
                 futures = [self._coming.pop(span) for span in left]
             for future in futures:
                 future.set_exception(error)
@@ -125,6 +131,7 @@ class Blocks:
             self._bytes += len(data)
             while self._bytes > self.options.memory_bytes and len(self._memory) > 1:
                 self._bytes -= len(self._memory.popitem(last=False)[1])
+            self._begun.discard(span)
             future = self._coming.pop(span)
         future.set_result(data)
 

@@ -70,7 +70,7 @@ class DiskCache:
         except OSError:
             return None
         data = found[HEAD_BYTES:]
-        if not _is_whole(found, data) or len(data) != len(span):
+        if not _is_whole(found, data) or len(data) != span.size:
             with suppress(OSError):
                 os.unlink(path)  # noqa: PTH108
             return None

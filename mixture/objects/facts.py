@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 from dataclasses import dataclass
+from weakref import WeakValueDictionary
 
 from mixture.errors import Place, StoreError
 from mixture.objects.address import Address
@@ -30,12 +32,28 @@ class ObjectFacts:
         return (self.size, self.modified) == (other.size, other.modified)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class StoredObject:
-    """An object as it was when it was looked at: nothing else is read under this address from then on."""
+    """An object as it was when it was looked at: nothing else is read under this address from then on.
+
+    There is one of it, made by `stored_object`, so that comparing costs nothing.
+    """
 
     address: Address
     facts: ObjectFacts
+
+
+_KNOWN: WeakValueDictionary[tuple[Address, ObjectFacts], StoredObject] = WeakValueDictionary()
+_GUARD = threading.Lock()
+
+
+def stored_object(address: Address, facts: ObjectFacts) -> StoredObject:
+    """The object at an address of which this is known."""
+    with _GUARD:
+        found = _KNOWN.get((address, facts))
+        if found is None:
+            found = _KNOWN[address, facts] = StoredObject(address, facts)
+        return found
 
 
 class InterruptedReadError(Exception):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 from mixture.errors import StoreError
-from mixture.objects import Address, Blocks, ObjectFacts, StoredObject, located
+from mixture.objects import Address, Blocks, ObjectFacts, StoredObject, located, stored_object
 from mixture.store.mapping import Standing
 
 FEW = 8
@@ -39,7 +39,7 @@ def look_at_all(
     if len(left) > FEW:
         for folder in folders:
             for path, facts in (_listed(folder, blocks) or {}).items():
-                one = StoredObject(Address(folder.root, path), facts)
+                one = stored_object(Address(folder.root, path), facts)
                 found[str(one.address)] = one
         left = [address for address in left if str(address) not in found]
     with ThreadPoolExecutor(blocks.options.in_flight) as threads:

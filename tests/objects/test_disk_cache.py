@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from mixture.errors import StoreError
-from mixture.objects import Address, DiskCache, ObjectFacts, Span, StoredObject
+from mixture.objects import Address, DiskCache, ObjectFacts, Span, stored_object
 
 
 def span(number: int, *, tag: str | None = "t", size: int = 1000) -> Span:
-    found = StoredObject(Address("s3://bucket", "key"), ObjectFacts(10**9, tag, 7))
+    found = stored_object(Address("s3://bucket", "key"), ObjectFacts(10**9, tag, 7))
     return Span(found, number * size, (number + 1) * size)
 
 

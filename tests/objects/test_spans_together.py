@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixture.objects import Address, ObjectFacts, Span, StoredObject
+from mixture.objects import Address, ObjectFacts, Span, stored_object
 from mixture.objects.spans import MOST_BYTES, NEAR_BYTES, runs
 
-ONE, OTHER = (StoredObject(Address("s3://b", name), ObjectFacts(1 << 40, "t", 0)) for name in ("one", "other"))
+ONE, OTHER = (stored_object(Address("s3://b", name), ObjectFacts(1 << 40, "t", 0)) for name in ("one", "other"))
 SPANS = st.lists(
     st.builds(
         lambda found, start, size: Span(found, start, start + size),
@@ -28,9 +28,9 @@ def test_every_span_is_in_one_run_of_its_object(spans: list[Span]):
     )
     for run in found:
         assert len({span.object for span in run.spans}) == 1
-        assert len(run.spans) == 1 or len(run.whole) <= MOST_BYTES
+        assert len(run.spans) == 1 or run.whole.size <= MOST_BYTES
         asked = {byte for span in run.spans for byte in range(span.start // 512, -(-span.stop // 512))}
-        assert len(run.whole) // 512 <= 2 * len(asked) + 2, "more than half of it is thrown away"
+        assert run.whole.size // 512 <= 2 * len(asked) + 2, "more than half of it is thrown away"
 
 
 def test_spans_that_are_near_are_one_run_and_others_are_not():
