@@ -6,6 +6,7 @@ that shows it. Neither tries anything again by itself: `mixture.objects.attempts
 
 from __future__ import annotations
 
+import os
 import re
 import time
 import weakref
@@ -13,7 +14,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from email.utils import parsedate_to_datetime
 from importlib.util import find_spec
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 from urllib.parse import quote
 
 from mixture.errors import Place, StoreError
@@ -57,9 +58,17 @@ def client_of(root: str, options: ObjectOptions) -> Client:
 class BucketClient:
     """Asks for objects of a bucket."""
 
+    _process: ClassVar[int | None] = None
+    """The one in which obstore was used first; in a copy of it that was forked, it would wait for ever."""
+
     def __init__(self, root: str, options: ObjectOptions) -> None:
+        if BucketClient._process not in (None, os.getpid()):
+            message = "buckets can not be read in a process that was forked from one that read from them"
+            hint = "start workers with spawn or forkserver: DataLoader(…, multiprocessing_context='spawn')"
+            raise StoreError(message, code="process-forked", place=Place(file=root), hint=hint)
         from obstore.store import from_url
 
+        BucketClient._process = os.getpid()
         try:
             open_bucket: Any = from_url  # typed by the kind of bucket, which the address says here
             self._store: Any = open_bucket(
@@ -150,10 +159,7 @@ def _bucket_error(address: Address, error: Exception) -> Exception:
 
 def _unusable(address: Address, error: Exception) -> StoreError:
     said = str(error).partition("\n")[0]
-    hint = None
-    if "Forked process" in said:
-        said, hint = "obstore can not be used in a process that was forked", "start workers with spawn or forkserver"
-    return StoreError(f"can not be read: {said}", code="store-unreadable", place=Place(file=str(address)), hint=hint)
+    return StoreError(f"can not be read: {said}", code="store-unreadable", place=Place(file=str(address)))
 
 
 class WebClient:

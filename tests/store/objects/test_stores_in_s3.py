@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 import os
 import pickle
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -146,3 +148,28 @@ def _put(s3: Bucket, key: str, data: bytes) -> None:
 
 def _delete(s3: Bucket, key: str) -> None:
     _bucket(s3).delete(key)
+
+
+FORKED = """
+import os, sys
+from mixture.store import ObjectOptions, open_store
+from mixture.errors import StoreError
+store = open_store(sys.argv[1], objects=ObjectOptions(settings=tuple(zip(sys.argv[2::2], sys.argv[3::2]))))
+store.read("web", 0, 10)
+if os.fork() == 0:
+    try:
+        store.read("web", 5000, 10)
+    except StoreError as error:
+        print(error.code, error, flush=True)
+    os._exit(0)
+os.wait()
+"""
+
+
+def test_a_forked_process_is_refused_and_does_not_wait_for_ever(in_s3: str, s3: Bucket):
+    """What reads buckets has threads that a fork does not have; spawned workers open the store anew."""
+    settings = [word for pair in s3.settings for word in pair]
+    command = [sys.executable, "-c", FORKED, in_s3, *settings]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout.startswith("process-forked")
+    assert "spawn" in done.stdout
