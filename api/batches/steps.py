@@ -119,7 +119,7 @@ def open_steps(
 ) -> StepReader:
     """The steps of a rank from a step of the run on; the store is the lock's.
 
-    Raises StreamError `rank-invalid`, `batch-not-divisible`, `step-out-of-range`, `documents-needed`, and ScheduleError.
+    Raises StreamError `rank-invalid`, `batch-not-divisible`, `step-out-of-range`, `documents-needed`; ScheduleError.
     """
     if store.packed is not None and not documents:
         raise StreamError(

@@ -26,7 +26,7 @@ MOST_ROWS = 100_000
 MARKDOWN = "text/markdown"
 AS_MARKDOWN: dict[str, Any] = {
     "schema": {"type": "string"},
-    "example": "**`demo` → `demo-2`** They read the same before step 15,259; from there they differ in the weights. …\n",
+    "example": "**`demo` → `demo-2`** They read the same before step 15,259; from there they differ. …\n",
 }
 CSV = '"domain","weight_a","weight_b","weight_change","tokens_drawn_a","tokens_drawn_b","tokens_drawn_change",…\n'
 

@@ -82,9 +82,7 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def _options(
     _version: bool = typer.Option(False, "--version", help="Show the version.", callback=_print_version, is_eager=True),
-    cache: str = typer.Option(
-        "", metavar="DIR", help=f"Keep what is read of objects here. Default: {CACHE_DIR}."
-    ),
+    cache: str = typer.Option("", metavar="DIR", help=f"Keep what is read of objects here. Default: {CACHE_DIR}."),
     cache_bytes: str = typer.Option("", metavar="SIZE", help=f"How large it may get: 50GB. Default: {CACHE_BYTES}."),
 ) -> None:
     """Declare data mixtures for language model training, lock them, and read exactly what they say."""
