@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks.stream import seconds
+from benchmarks.stream import one_map, seconds
 from mixture.plan import Lock, make_lock, make_plan
 from mixture.spec import load_spec
 from mixture.store import ExportFormat, Store, build_catalog, export_store, ingest, open_store
@@ -45,20 +45,20 @@ phases:
 """
 
 
-def native() -> Store:
+def native(folder: Path = FOLDER, tokens: int = TOKENS) -> Store:
     """Text of random letters in DOMAINS domains."""
-    if not (FOLDER / "store").exists():
-        FOLDER.mkdir(parents=True, exist_ok=True)
+    if not (folder / "store").exists():
+        folder.mkdir(parents=True, exist_ok=True)
         rng = np.random.default_rng(0)
         for number in range(DOMAINS):
-            letters = rng.integers(97, 123, (TOKENS // DOMAINS // DOCUMENT, DOCUMENT - 1), np.uint8)
-            with (FOLDER / f"{number}.jsonl").open("wb") as file:
+            letters = rng.integers(97, 123, (tokens // DOMAINS // DOCUMENT, DOCUMENT - 1), np.uint8)
+            with (folder / f"{number}.jsonl").open("wb") as file:
                 for i, row in enumerate(letters):
                     file.write(b'{"id": "%d", "text": "%s"}\n' % (i, row.tobytes()))
         listed = "\n".join(f"  d{number}: {{files: [{number}.jsonl], id: id}}" for number in range(DOMAINS))
-        (FOLDER / "sources.yaml").write_text(f"dtype: uint32\ndomains:\n{listed}\n", encoding="utf-8")
-        ingest(FOLDER / "sources.yaml", FOLDER / "store")
-    return open_store(FOLDER / "store")
+        (folder / "sources.yaml").write_text(f"dtype: uint32\ndomains:\n{listed}\n", encoding="utf-8")
+        ingest(folder / "sources.yaml", folder / "store")
+    return open_store(folder / "store")
 
 
 def lists(store: Store, name: str) -> pa.Table:
@@ -70,15 +70,16 @@ def lists(store: Store, name: str) -> pa.Table:
 
 
 def catalogs(store: Store) -> dict[str, Store]:
-    """The same tokens in every format."""
+    """The same tokens in every format, beside a native store."""
+    folder = store.path.parent
     for exported in ExportFormat:
-        if not (FOLDER / exported).exists():
-            export_store(store, exported, FOLDER / exported)
+        if not (folder / exported).exists():
+            export_store(store, exported, folder / exported)
     for form in ("parquet", "arrow"):
-        if not (FOLDER / form).exists():
-            (FOLDER / form).mkdir()
+        if not (folder / form).exists():
+            (folder / form).mkdir()
             for name in store.domains:
-                path = FOLDER / form / f"{name}.{form}"
+                path = folder / form / f"{name}.{form}"
                 table = lists(store, name)
                 if form == "parquet":
                     pq.write_table(table, path, row_group_size=1_000)
@@ -86,17 +87,17 @@ def catalogs(store: Store) -> dict[str, Store]:
                     with pa.ipc.new_stream(str(path), table.schema) as writer:
                         writer.write_table(table, max_chunksize=1_000)
             listed = "\n".join(f"  {name}: {{format: {form}, files: [{name}.{form}]}}" for name in store.domains)
-            (FOLDER / form / "sources.yaml").write_text(HEAD + listed, encoding="utf-8")
-    if not (FOLDER / "linked").exists():
-        (FOLDER / "linked").mkdir()
+            (folder / form / "sources.yaml").write_text(HEAD + listed, encoding="utf-8")
+    if not (folder / "linked").exists():
+        (folder / "linked").mkdir()
         listed = "\n".join(f"  {name}: {{format: store, path: ../store}}" for name in store.domains)
-        (FOLDER / "linked" / "sources.yaml").write_text(HEAD + listed, encoding="utf-8")
+        (folder / "linked" / "sources.yaml").write_text(HEAD + listed, encoding="utf-8")
     found = {"native": store}
     for form in ("linked", "megatron", "npy", "npy-full", "arrow", "parquet"):
-        source = FOLDER / form.removesuffix("-full") / "sources.yaml"
-        if not (FOLDER / f"{form}-catalog").exists():
-            build_catalog(source, FOLDER / f"{form}-catalog", full=form.endswith("-full"))
-        found[form] = open_store(FOLDER / f"{form}-catalog")
+        source = folder / form.removesuffix("-full") / "sources.yaml"
+        if not (folder / f"{form}-catalog").exists():
+            build_catalog(source, folder / f"{form}-catalog", full=form.endswith("-full"))
+        found[form] = open_store(folder / f"{form}-catalog")
     return found
 
 
@@ -122,11 +123,7 @@ def take(rows: np.ndarray, order: np.ndarray) -> None:
 def ratios() -> dict[str, float]:
     """Million tokens a second, and ratios to `m[index]`."""
     store = native()
-    rows_path = FOLDER / "rows.npy"
-    if not rows_path.exists():
-        parts = [store.read(n, 0, d.tokens // LENGTH * LENGTH).reshape(-1, LENGTH) for n, d in store.domains.items()]
-        np.save(rows_path, np.concatenate(parts))
-    rows = np.load(rows_path, mmap_mode="r")
+    rows = one_map(store, FOLDER)
     row_groups.GROUP_BYTES, row_groups.STRETCH_BYTES = TOKENS * 4 // 8, TOKENS * 4 // 4  # not all, but the windows
     stores = catalogs(store)
     streams = {name: open_stream(lock_over(one, seed), one) for seed, (name, one) in enumerate(stores.items())}

@@ -1,0 +1,1 @@
+"""This stream beside the loaders of others, in one run: `python -m benchmarks.peers`."""
