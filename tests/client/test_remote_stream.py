@@ -83,7 +83,8 @@ def test_a_batch_stays_what_it_is_while_others_are_read(url: str):
 
 def test_all_that_a_local_stream_can_be_asked_for_a_remote_one_can():
     local, remote = (inspect.signature(one).parameters for one in (open_stream, open_remote_stream))
-    asked = {*local} - {"lock", "store", "verify"}  # the store is the service's, and so is looking at it
+    # The store is the service's, and so is where it lies, and looking at it.
+    asked = {*local} - {"lock", "store", "verify", "objects", "fetch_ahead"}
     assert asked <= {*remote}
     for name in asked:
         assert (remote[name].kind, remote[name].default) == (local[name].kind, local[name].default)
