@@ -83,7 +83,7 @@ def test_a_mixture_is_published_moved_and_published_again(run, small, at_service
     assert (made["digest"], made["change"]) == (digest, "created")
     again = run("publish", spec, "--name", "cli-small").stdout
     assert "unchanged" in again
-    assert "text:" not in again
+    assert "\ntext:" not in again
     text = spec.read_text()
     spec.write_text(f"# said anew\n{text}")
     assert "\ntext: first; " in run("publish", spec, "--name", "cli-small").stdout
