@@ -18,6 +18,7 @@ READ = {path: methods["get"] for path, methods in DESCRIBED["paths"].items() if 
 QUERIES = {
     "counts": "?step=7",
     "history": "?step=7",
+    "text": "?file=demo.nanotron.yaml",
     "find": "?domain=books&token=5",
     "reads": "?domain=books&first_token=5",
 }
@@ -47,7 +48,8 @@ def headers_of(operation: dict[str, Any], status: str) -> set[str]:
 @pytest.mark.parametrize("path", [path for path in READ if not path.endswith(STREAMS)])
 def test_an_answer_with_an_entity_tag_is_described_and_not_sent_again(app: FastAPI, run: str, path: str):
     operation, part = READ[path], path.rpartition("/")[2]
-    address = path.format(ref="demo", other="olmo-3-7b", run_id=run, step=7, domain="books") + QUERIES.get(part, "")
+    filled = {"ref": "demo", "other": "olmo-3-7b", "run_id": run, "step": 7, "domain": "books", "format": "nanotron"}
+    address = path.format(**filled) + QUERIES.get(part, "")
     first = ask(app, "GET", address).raise_for_status()
     tag = first.headers.get("ETag")
     again = ask(app, "GET", address, headers={"If-None-Match": tag or "*"})
