@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 
+import httpx2
 import pytest
 from playwright.sync_api import expect
 from service_processes import PROGRAM, copy_of_the_service
@@ -35,6 +36,7 @@ def amended(tmp_path_factory):
     """The address of a service with a mixture that was amended twice, and a run of it that goes on under the last."""
     data_dir = tmp_path_factory.mktemp("data")
     with copy_of_the_service(data_dir) as url:
+        httpx2.get(f"{url}/readyz", timeout=60).raise_for_status()  # its database is there
         made = subprocess.run(
             [PROGRAM, "tokens", "create", "ann", "--scope", "publish,run", "--data-dir", str(data_dir), "--json"],
             check=True, capture_output=True, text=True,
