@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from litdata import CombinedStreamingDataset, StreamingDataLoader, StreamingDataset, TokensLoader, optimize  # type: ignore[import-not-found]
+from litdata import CombinedStreamingDataset, StreamingDataLoader, StreamingDataset, TokensLoader, optimize
 
 from benchmarks.peers.answer import Way, answer
 from benchmarks.peers.text import Text

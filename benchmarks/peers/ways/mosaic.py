@@ -25,8 +25,8 @@ def declare_operators() -> object:
 def ways(text: Text) -> Mapping[str, Way]:
     """By name."""
     declared = declare_operators()
-    from streaming import MDSWriter, Stream, StreamingDataLoader, StreamingDataset  # type: ignore[import-not-found]
-    from streaming.base.util import clean_stale_shared_memory  # type: ignore[import-not-found]
+    from streaming import MDSWriter, Stream, StreamingDataLoader, StreamingDataset
+    from streaming.base.util import clean_stale_shared_memory
 
     folders = [text.folder / "peers" / "mosaic" / str(number) for number in range(len(text.rows))]
     for folder, rows in zip(folders, text.of_domains(), strict=True):
