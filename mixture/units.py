@@ -15,7 +15,9 @@ LARGEST_COUNT = 2**63 - 1
 
 SUFFIXES = {"K": 3, "M": 6, "B": 9, "T": 12}
 
-_LONGEST_TEXT = 80
+LONGEST_TEXT = 80
+"""Characters of a quantity."""
+
 _LARGEST_EXPONENT = 60  # so that nobody's typing error fills the memory
 _DIGITS = "[0-9](?:_?[0-9])*"
 _WRITTEN = re.compile(
@@ -70,6 +72,8 @@ def parse_quantity(text: str, *, units: Sequence[Unit], bare: Unit | None = None
     if unit is None:
         words = " or ".join(f"{text.strip()}%" if unit is Unit.PERCENT else f"{text.strip()} {unit}" for unit in units)
         _refuse("missing-unit", f"{quote(text)} names no unit", f"write {words}")
+    if unit is Unit.PERCENT and written.suffix:
+        _refuse("wrong-unit", f"{quote(text)} is no share: {written.suffix} counts", _right_units(units))
     return Quantity(written.value, unit)
 
 
@@ -90,6 +94,11 @@ def parse_count(
 def parse_whole(text: str, *, least: int = 1, most: int = LARGEST_COUNT) -> int:
     """Reads a whole number that counts nothing, such as a seed. Raises UnitError."""
     return whole_number(text, _read(text, ()).value, least=least, most=most)
+
+
+def parse_number(text: str) -> Fraction:
+    """Reads a number that counts nothing, such as a temperature. Raises UnitError."""
+    return _read(text, ()).value
 
 
 def whole_number(text: str, value: Fraction, *, least: int = 1, most: int = LARGEST_COUNT) -> int:
@@ -120,11 +129,33 @@ def format_exact(value: Fraction) -> str:
     places = 0
     while (value * 10**places).denominator != 1:
         places += 1
-        if places > _LONGEST_TEXT + _LARGEST_EXPONENT:
+        if places > LONGEST_TEXT + _LARGEST_EXPONENT:
             return str(value)
     digits = str(abs((value * 10**places).numerator)).rjust(places + 1, "0")
     text = f"{digits[:-places]}.{digits[-places:]}" if places else digits
     return f"-{text}" if value < 0 else text
+
+
+def quantity_pattern(units: Sequence[Unit], *, bare: bool) -> str:
+    """A regular expression, as JSON Schema has them, for the texts that `parse_quantity` takes for these units.
+
+    bare: a number may name none. What YAML takes for a number itself is then no text: it has a suffix, or `_` or `e`,
+    which some readers of YAML know in numbers and some do not. How large a value may be is not in the pattern.
+    """
+    whole = "(?:0|[1-9](?:_?[0-9])*)"
+    digits = rf"\+?(?:{whole}(?:\.(?:{_DIGITS})?)?|\.{_DIGITS})"
+    exponent = "[eE][-+]?[0-9]{1,4}"
+    suffix = f"[{''.join(SUFFIXES)}]"
+    # A percentage has no suffix; what is counted has one or an exponent.
+    forms = [rf"{digits}(?:{exponent})?\s*%"] if Unit.PERCENT in units else []
+    words = "|".join(word for word, unit in sorted(_WORDS.items()) if unit in units and unit is not Unit.PERCENT)
+    if words:
+        forms.append(rf"{digits}(?:{suffix}|{exponent})?\s+(?:{words})")
+    if bare:
+        forms.append(rf"(?=.*[_eE]){digits}(?:{exponent})?")
+        if list(units) != [Unit.PERCENT]:
+            forms.append(f"{digits}{suffix}")
+    return rf"^\s*(?:{'|'.join(forms)})\s*$"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +167,7 @@ class _Written:
 
 def _read(text: str, units: Sequence[Unit]) -> _Written:
     """The number, the suffix and the unit that a text has, the unit one of `units`."""
-    if len(text) > _LONGEST_TEXT:
+    if len(text) > LONGEST_TEXT:
         _refuse("not-a-number", f"{quote(text)} is {len(text):,} characters long", _right_units(units))
     match = _WRITTEN.fullmatch(text.strip())
     if match is None or not (match["whole"] or match["decimals"]):
