@@ -7,8 +7,10 @@ from fractions import Fraction
 from functools import partial
 
 from mixture.errors import UnitError
+from mixture.spec.keys import Schema, any_of
 from mixture.spec.models import Extent, Form
 from mixture.spec.nodes import Node
+from mixture.spec.schema_values import count, number, quantity
 from mixture.spec.values import read_number
 from mixture.units import Unit, format_exact, parse_quantity, quote, whole_number
 
@@ -21,6 +23,22 @@ _UNITS: dict[Form, tuple[Unit, ...]] = {
 
 _RATIO = re.compile("([0-9]{1,40})/([0-9]{1,40})")
 """A part of the budget that no percentage says exactly: `until: 108000/390251`."""
+
+_PARTS = (
+    number([Unit.PERCENT], exclusiveMinimum=0, maximum=1),
+    {"type": "string", "pattern": f"^{_RATIO.pattern}$"},
+)
+_COUNTS = count([Unit.STEPS, Unit.TOKENS], bare=False)
+_STEP: Schema = {"type": "string", "pattern": r"^step\s+[+.0-9]"}
+
+EXTENTS: dict[Form, Schema] = {
+    Form.SHARE: any_of(*_PARTS),
+    Form.TOKENS: count([Unit.TOKENS]),
+    Form.STEPS: count([Unit.STEPS]),
+    # A plain number has to say what it counts.
+    Form.UNTIL: any_of(quantity([Unit.PERCENT], bare=False), _PARTS[1], _COUNTS, _STEP),
+}
+"""What `read_extent` takes."""
 
 
 def read_extent(node: Node, *, form: Form) -> Extent:

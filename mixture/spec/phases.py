@@ -8,12 +8,14 @@ from functools import partial
 
 from mixture.names import odd_character
 from mixture.spec.errors import Gatherer, refuse
-from mixture.spec.extents import read_extent
-from mixture.spec.fields import Reader, read_fields, read_items
+from mixture.spec.extents import EXTENTS, read_extent
+from mixture.spec.fields import read_items
+from mixture.spec.keys import Key, Keys, Schema
 from mixture.spec.models import BatchSize, Form, Phase
 from mixture.spec.nodes import Mapping, Node, Scalar
+from mixture.spec.schema_values import TEXT, count
 from mixture.spec.values import read_count, read_number, read_text
-from mixture.spec.weights import read_weights
+from mixture.spec.weights import read_weights, weights_schema
 from mixture.units import Unit, parse_count, quote
 
 _DECIMAL_LENGTH = re.compile(r"([0-9]{1,6})([KM])(?: tokens?)?")
@@ -66,15 +68,7 @@ def _parse_batch(text: str) -> BatchSize:
 
 
 def _read_phase(node: Node, *, earlier_phases: Collection[str]) -> Phase:
-    readers: dict[str, Reader] = {
-        "phase": read_text,
-        **{form.value: partial(read_extent, form=form) for form in Form},
-        "weights": partial(read_weights, earlier_phases=earlier_phases),
-        "sequence_length": read_sequence_length,
-        "batch": read_batch,
-        "mix": partial(read_count, unit=Unit.STEPS, most=LARGEST_SIZE),
-    }
-    fields = read_fields(node, readers, required=("phase", "weights"), alternatives=[form.value for form in Form])
+    fields = _phase_keys(earlier_phases).read(node)
     extents = [fields.pop(form.value) for form in Form if form.value in fields]
     return Phase(extent=extents[0] if extents else None, mix_steps=fields.pop("mix", None), **fields)
 
@@ -90,3 +84,48 @@ def _add_name(node: Node, names: dict[str, Scalar]) -> None:
             lines = (first.place.line, name.place.line)
             message = f"phase {quote(name.text)} stands twice, on line {lines[0]} and on line {lines[1]}"
             refuse(name.place, message, code="duplicate-phase", hint="give one another name", lines=lines)
+
+
+LENGTH: Schema = {**count([Unit.TOKENS], most=LARGEST_SIZE), "not": {"pattern": f"^{_DECIMAL_LENGTH.pattern}$"}}
+"""What `read_sequence_length` takes."""
+
+BATCH: Schema = count([Unit.SEQUENCES, Unit.TOKENS], bare=False)
+"""What `read_batch` takes."""
+
+_EXTENTS = {
+    Form.SHARE: ("The phase's part of the budget.", ("80%", "3/5")),
+    Form.TOKENS: ("The phase's length in tokens.", ("15T",)),
+    Form.STEPS: ("The phase's length in steps.", (108000,)),
+    Form.UNTIL: ("Where the phase ends, counted from the start of the run.", ("step 108000", "80%", "15T tokens")),
+}
+
+
+def _phase_keys(earlier_phases: Collection[str]) -> Keys:
+    extents = {
+        form.value: Key(partial(read_extent, form=form), EXTENTS[form], about, examples)
+        for form, (about, examples) in _EXTENTS.items()
+    }
+    table = {
+        "phase": Key(read_text, TEXT, "The phase's name.", ("pretraining",)),
+        **extents,
+        "weights": Key(
+            partial(read_weights, earlier_phases=earlier_phases),
+            weights_schema(),
+            "The share of tokens that each domain has in the phase: one rule, or a list of groups.",
+            ("proportional", {"web": "80%", "code": "20%"}),
+        ),
+        "sequence_length": Key(read_sequence_length, LENGTH, "Tokens of a sequence in this phase.", (65536,)),
+        "batch": Key(read_batch, BATCH, "The size of a step in this phase.", ("1024 sequences", "4M tokens")),
+        "mix": Key(
+            partial(read_count, unit=Unit.STEPS, most=LARGEST_SIZE),
+            count([Unit.STEPS], most=LARGEST_SIZE),
+            "How many steps are shuffled together. Default: enough for 4,096 sequences.",
+            (1, "2 steps"),
+        ),
+    }
+    return Keys(table, required=("phase", "weights"), at_most_one=tuple(form.value for form in Form))
+
+
+def phases_schema() -> Schema:
+    """What `read_phases` takes, but that only the last phase has no length, and that names differ."""
+    return {"type": "array", "minItems": 1, "items": _phase_keys(()).schema()}

@@ -32,27 +32,31 @@ def words(known: Iterable[str]) -> Schema:
     return {"enum": [str(word) for word in known]}
 
 
+def quantity(units: Sequence[Unit], *, bare: bool) -> Schema:
+    """A number with one of these units, as a text; bare: it may name none."""
+    return {"type": "string", "pattern": quantity_pattern(units, bare=bare), "maxLength": LONGEST_TEXT}
+
+
 def count(units: Sequence[Unit], *, bare: bool = True, least: int = 1, most: int = LARGEST_COUNT) -> Schema:
     """What `read_count` takes: a whole number of one of these units, which may be left out where it is bare."""
     # A validator's numbers are floats, and the largest count is 2^63 to them.
     number = {"type": "integer", "minimum": least, "maximum": most if most < 2**53 else most + 1}
-    text = _quantity(units, bare=bare)
+    text = quantity(units, bare=bare)
     return any_of(number, text) if bare else text
 
 
 def number(units: Sequence[Unit], **limits: float) -> Schema:
     """A number of one of these units, which may be left out; limits are those of a schema, for a plain number."""
-    return any_of({"type": "number", **(limits or {"minimum": 0})}, _quantity(units, bare=True))
-
-
-def _quantity(units: Sequence[Unit], *, bare: bool) -> Schema:
-    return {"type": "string", "pattern": quantity_pattern(units, bare=bare), "maxLength": LONGEST_TEXT}
+    return any_of({"type": "number", **(limits or {"minimum": 0})}, quantity(units, bare=True))
 
 
 SHARE: Schema = number([Unit.PERCENT])
 """What `read_share` takes."""
 
 WEIGHT: Schema = any_of(
-    {"type": "number", "minimum": 0}, _quantity([Unit.PERCENT], bare=True), _quantity([Unit.TOKENS], bare=True)
+    {"type": "number", "minimum": 0}, quantity([Unit.PERCENT], bare=True), quantity([Unit.TOKENS], bare=True)
 )
 """What a map of domains has: a share, or an amount of tokens."""
+
+RULE: Schema = {"$ref": "#/definitions/rule"}
+"""What `read_rule` takes; the whole schema defines it."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from collections.abc import Mapping as Table
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -11,10 +10,12 @@ from typing import Any
 from mixture.errors import nearest
 from mixture.spec.amounts import Amount, settle
 from mixture.spec.errors import Gatherer, refuse
-from mixture.spec.fields import Reader, read_fields, read_items
+from mixture.spec.fields import read_items
+from mixture.spec.keys import Key, Keys, Schema, any_of
 from mixture.spec.models import Groups, ReplayGroup, Weights, WhereGroup
 from mixture.spec.nodes import Mapping, Node, Sequence
 from mixture.spec.rules import read_rule
+from mixture.spec.schema_values import CONDITION, RULE, SHARE, TEXT, count
 from mixture.spec.values import read_condition, read_share, read_text, read_tokens
 from mixture.units import Quantity, Unit, quote
 
@@ -44,17 +45,14 @@ def _read_groups(node: Sequence, earlier_phases: Collection[str]) -> Groups:
 
 
 def _read_group(node: Node, earlier_phases: Collection[str]) -> WhereGroup | ReplayGroup:
-    amounts: dict[str, Reader] = {"share": read_share, "tokens": read_tokens}
     if isinstance(node, Mapping) and any(key.text == "replay" for key, _ in node.entries):
-        readers: dict[str, Reader] = {"replay": partial(_read_replay, earlier_phases=earlier_phases), **amounts}
-        return ReplayGroup(**_read_with_amount(node, readers, required=("replay",)))
-    readers = {"where": read_condition, **amounts, "within": read_rule}
-    return WhereGroup(**_read_with_amount(node, readers, required=("where", "within")))
+        return ReplayGroup(**_read_with_amount(node, _replay_keys(earlier_phases)))
+    return WhereGroup(**_read_with_amount(node, _WHERE_KEYS))
 
 
-def _read_with_amount(node: Node, readers: Table[str, Reader], *, required: Collection[str]) -> dict[str, Any]:
-    fields = read_fields(node, readers, required=required, alternatives=("share", "tokens"))
-    if not fields.keys() & {"share", "tokens"}:
+def _read_with_amount(node: Node, keys: Keys) -> dict[str, Any]:
+    fields = keys.read(node)
+    if not fields.keys() & set(keys.at_least_one):
         refuse(node.place, "the group has no share", code="missing-key", hint="share or tokens is right here")
     return fields
 
@@ -72,3 +70,38 @@ def _quantity(group: WhereGroup | ReplayGroup) -> Quantity:
         return Quantity(group.share, Unit.PERCENT)
     assert group.tokens is not None, "a group has a share or tokens"
     return Quantity(Fraction(group.tokens), Unit.TOKENS)
+
+
+_AMOUNTS = {
+    "share": Key(
+        read_share, SHARE, "The group's share of the phase's tokens; those of all groups sum to 100%.", ("30%",)
+    ),
+    "tokens": Key(read_tokens, count([Unit.TOKENS], least=0), "The group's tokens, instead of its share.", ("4.51T",)),
+}
+_WHERE = Key(
+    read_condition,
+    CONDITION,
+    "Which domains: a condition on the catalog's columns.",
+    ("quality >= 3", "domain = 'web'"),
+)
+_WITHIN = Key(read_rule, RULE, "How the group's share is dealt among its domains.", ("proportional", "uniform"))
+_WHERE_KEYS = Keys(
+    {"where": _WHERE, **_AMOUNTS, "within": _WITHIN},
+    required=("where", "within"),
+    at_most_one=tuple(_AMOUNTS),
+    at_least_one=tuple(_AMOUNTS),
+)
+
+
+def _replay_keys(earlier_phases: Collection[str]) -> Keys:
+    read = partial(_read_replay, earlier_phases=earlier_phases)
+    replay = Key(read, TEXT, "An earlier phase, whose weights the group has.", ("pretraining",))
+    return Keys(
+        {"replay": replay, **_AMOUNTS}, required=("replay",), at_most_one=tuple(_AMOUNTS), at_least_one=tuple(_AMOUNTS)
+    )
+
+
+def weights_schema() -> Schema:
+    """What `read_weights` takes."""
+    groups = any_of(_WHERE_KEYS.schema(), _replay_keys(()).schema())
+    return any_of(RULE, {"type": "array", "minItems": 1, "items": groups})
