@@ -44,11 +44,15 @@ _BY_ENDING = {
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A file to read; `shown` is its path as the sources file reaches it, with slashes."""
+    """A file to read; `shown` is its path as the sources file reaches it, with slashes.
+
+    modified: when it was last written, in nanoseconds; it says only whether a file is still the one that was found
+    """
 
     path: Path
     shown: str
     size: int
+    modified: int
     format: FileFormat
     compression: Compression
 
@@ -78,7 +82,7 @@ class Matcher:
             if reason is None:
                 status = self._status(shown)
                 if self._is_new(shown, status, domain, place):
-                    files.append(_source(self._folder / shown, shown, status.st_size, file_format))
+                    files.append(_source(self._folder / shown, shown, status, file_format))
                     continue
                 reason = Skipped.AGAIN
             self.skipped.append(reason)
@@ -128,9 +132,9 @@ def reason_to_skip(shown: PurePath, pattern: PurePath) -> Skipped | None:
     return None
 
 
-def _source(path: Path, shown: str, size: int, file_format: FileFormat | None) -> SourceFile:
+def _source(path: Path, shown: str, status: os.stat_result, file_format: FileFormat | None) -> SourceFile:
     ending = path.suffix.lower()
     compression = next((c for c in Compression if c.value == ending), Compression.NONE)
     inner = path.with_suffix("").suffix.lower() if compression is not Compression.NONE else ending
     chosen = file_format or _BY_ENDING.get(inner, FileFormat.TEXT)
-    return SourceFile(path, PurePath(shown).as_posix(), size, chosen, compression)
+    return SourceFile(path, PurePath(shown).as_posix(), status.st_size, status.st_mtime_ns, chosen, compression)
