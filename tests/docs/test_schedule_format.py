@@ -1,0 +1,145 @@
+"""docs/schedule-format.md: its values are the library's; a program written from it alone passes the golden files."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from docs.pages import ROOT, blocks, worked_values
+from schedule.making import from_fields
+
+from docs import schedule_by_the_page as by_the_page
+from mixture.plan import read_lock
+from mixture.schedule import Schedule
+from mixture.schedule.apportion import apportion
+from mixture.schedule.layout import lay_segments
+from mixture.schedule.order import DomainOrder, Permutations
+from mixture.schedule.permute import Permutation, key64, mix64, stream64
+from mixture.schedule.stretch import golden_stride
+from mixture.schedule.tree import Tree
+from mixture.schedule.windows import Windows
+from mixture.stream.ranks import rank_slots
+
+PAGE = "schedule-format.md"
+FIELDS = json.loads(next(block.text for block in blocks(PAGE) if block.language == "json"))
+GOLDEN = sorted(path for path in (ROOT / "tests" / "golden").glob("*.json") if not path.name.endswith(".lock.json"))
+
+
+def of_the_page() -> dict[str, Any]:
+    """What the examples call, by the program that was written from the page."""
+    run = by_the_page.Schedule(FIELDS)
+    numbers = {domain["name"]: d for d, domain in enumerate(FIELDS["domains"])}
+    return {
+        name: getattr(by_the_page, name) for name in ("key", "mix64", "out", "perm", "inverse", "stride", "weights")
+    } | {
+        "counts": lambda weights, x: by_the_page.Tree(weights).counts(x),
+        "step_and_slot": run.step_and_slot,
+        "stretches": run.stretches,
+        "place": run.place,
+        "layout": run.layout,
+        "sequence": lambda name, length, k: run.order(numbers[name], length).sequence(k),
+        "row": lambda position: tuple(list(run.at(position).values())[i] for i in (1, 2, 3, 4, 5, 6, 8)),
+        "history": run.history,
+        "rank_slots": lambda batch, rank, ranks: range(rank * batch // ranks, (rank + 1) * batch // ranks),
+    }
+
+
+def of_the_library() -> dict[str, Any]:
+    """The same by the library."""
+    data = from_fields(FIELDS)
+    run, permutations = Schedule(data), Permutations(data.seed)
+    order = {domain.name: domain for domain in data.domains}
+
+    def ordered(d: int, length: int) -> DomainOrder:
+        return DomainOrder(data, data.domains[d], length, permutations)
+
+    stretches = [stretch for laid in lay_segments(data, ordered) for stretch in laid.stretches]
+
+    def place(step: int, slot: int) -> int:
+        stretch = next(one for one in reversed(stretches) if one.first_step <= step)
+        j = step - stretch.first_step
+        return int(stretch.layout_places(j, j + 1, np.array([slot]))[0])
+
+    def layout(step: int) -> list[tuple[int, int]]:
+        rows = run.rows(run.positions_before(step), run.batch_of(step))
+        return sorted(zip(rows.domain.tolist(), rows.draw.tolist(), strict=True))
+
+    def row(position: int) -> tuple[object, ...]:
+        rows = run.at([position])
+        step = run.step_of(position)
+        columns = (rows.draw, rows.epoch, rows.sequence, rows.tokens)
+        name = run.names[int(rows.domain[0])]
+        return step, position - run.positions_before(step), name, *(int(column[0]) for column in columns)
+
+    def sequence(name: str, length: int, k: int) -> int:
+        one = DomainOrder(data, order[name], length, permutations)
+        flat, starts = Windows(length, permutations).sequences([(one, k, k + 1)])
+        return int(flat[starts[0]])
+
+    return {
+        "key": key64,
+        "mix64": mix64,
+        "out": stream64,
+        "perm": lambda n, k, i: Permutation(n, k)(i),
+        "inverse": lambda n, k, j: Permutation(n, k).inverse(j),
+        "stride": golden_stride,
+        "weights": lambda *shares: apportion([Fraction(share) for share in shares], 10**15),
+        "counts": lambda weights, x: Tree(tuple(weights)).counts(x).tolist(),
+        "step_and_slot": lambda position: (
+            run.step_of(position),
+            position - run.positions_before(run.step_of(position)),
+        ),
+        "stretches": [{"origin": stretch.origin} for stretch in stretches],
+        "place": place,
+        "layout": layout,
+        "sequence": sequence,
+        "row": row,
+        "history": run.history,
+        "rank_slots": rank_slots,
+    }
+
+
+def computed(expression: str, names: dict[str, Any]) -> object:
+    """The value of an example's left side."""
+    return eval(expression, names)  # the page is ours
+
+
+@pytest.mark.parametrize("names", [of_the_page, of_the_library])
+def test_every_worked_value_is_what_the_page_and_the_library_compute(names: Callable[[], dict[str, Any]]) -> None:
+    examples = worked_values(PAGE)
+    assert len(examples) > 30
+    known = names()
+    assert {left: computed(left, known) for left, _ in examples} == {
+        left: ast.literal_eval(right) for left, right in examples
+    }
+
+
+@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
+def test_a_program_written_from_the_page_alone_gives_the_golden_answers(path: Path) -> None:
+    told = json.loads(path.read_text(encoding="utf-8"))
+    run = by_the_page.Schedule(json.loads((ROOT / told["lock"]).read_text(encoding="utf-8")))
+    assert [run.at(row["position"]) for row in told["positions"]] == told["positions"]
+    assert [{"step": said["step"], "history": run.history(said["step"])} for said in told["history"]] == told["history"]
+
+
+def test_that_program_finds_the_digest_and_the_check_of_a_lock() -> None:
+    path = ROOT / "mixtures" / "demo" / "mixture.lock.json"
+    fields = json.loads(path.read_text(encoding="utf-8"))
+    assert by_the_page.sha256_of({name: fields[name] for name in fields if name != "digest"}) == read_lock(path).digest
+    run, last = by_the_page.Schedule(fields), fields["check"][-1]["position"]
+    rows = [run.at(position) for position in sorted({i * last // 7 for i in range(8)})]
+    kept = ("position", "domain", "draw", "sequence")
+    assert [{name: row[name] for name in kept} for row in rows] == fields["check"]
+
+
+def test_that_program_has_nothing_of_the_library() -> None:
+    imported = ast.parse((ROOT / "tests" / "docs" / "schedule_by_the_page.py").read_text(encoding="utf-8"))
+    names = {node.module for node in ast.walk(imported) if isinstance(node, ast.ImportFrom)}
+    names |= {one.name for node in ast.walk(imported) if isinstance(node, ast.Import) for one in node.names}
+    assert names == {"__future__", "hashlib", "heapq", "json", "fractions", "functools", "math"}
