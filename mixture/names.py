@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
+from collections.abc import Iterable
 
 HELD_OUT_ENDING = "@validation"
 """Ends the name of a domain of held-out documents."""
@@ -26,3 +28,17 @@ def odd_character(name: str) -> str | None:
 def is_held_out(name: str) -> bool:
     """True for a domain that no phase may weigh."""
     return name.endswith(HELD_OUT_ENDING) or DIGEST_MARK in name
+
+
+def look_alikes(names: Iterable[str]) -> list[list[str]]:
+    """Names that differ, and hardly to the eye: in case, width, invisible characters, separators, leading zeros."""
+    alike: dict[str, list[str]] = {}
+    for name in names:
+        alike.setdefault(_folded(name), []).append(name)
+    return [some for some in alike.values() if len(some) > 1]
+
+
+def _folded(name: str) -> str:
+    wide = unicodedata.normalize("NFKC", name).casefold()
+    visible = "".join(c for c in wide if unicodedata.category(c) != "Cf")
+    return re.sub(r"(?<!\d)0+(?=\d)", "", re.sub(r"[\s_.\-]+", "_", visible.strip()))

@@ -139,8 +139,8 @@ def format_exact(value: Fraction) -> str:
 def quantity_pattern(units: Sequence[Unit], *, bare: bool) -> str:
     """A regular expression, as JSON Schema has them, for the texts that `parse_quantity` takes for these units.
 
-    bare: a number may name none. What YAML takes for a number itself is then no text: it has a suffix, or `_` or `e`,
-    which some readers of YAML know in numbers and some do not. How large a value may be is not in the pattern.
+    bare: a number may name none. What YAML takes for a number itself is no text: a text has a suffix, or `_`, `e` or a
+    space, which some readers of YAML know in numbers. How large a value may be is not in the pattern.
     """
     whole = "(?:0|[1-9](?:_?[0-9])*)"
     digits = rf"\+?(?:{whole}(?:\.(?:{_DIGITS})?)?|\.{_DIGITS})"
@@ -152,7 +152,7 @@ def quantity_pattern(units: Sequence[Unit], *, bare: bool) -> str:
     if words:
         forms.append(rf"{digits}(?:{suffix}|{exponent})?\s+(?:{words})")
     if bare:
-        forms.append(rf"(?=.*[_eE]){digits}(?:{exponent})?")
+        forms.append(rf"(?=.*[_eE\s]){digits}(?:{exponent})?")
         if list(units) != [Unit.PERCENT]:
             forms.append(f"{digits}{suffix}")
     return rf"^\s*(?:{'|'.join(forms)})\s*$"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
 from mixture.catalog import CatalogDomain
+from mixture.names import look_alikes
 from mixture.plan.caps import tokens_over_cap
 from mixture.plan.figures import decimal
 from mixture.plan.findings import Finding, named
@@ -180,18 +179,14 @@ class DomainsOfRun:
                 )
 
     def _names_alike(self) -> Iterator[Finding]:
-        alike: dict[str, list[str]] = {}
-        for domain in self.domains:
-            alike.setdefault(_folded(domain.name), []).append(domain.name)
-        for names in alike.values():
-            if len(names) > 1:
-                yield Finding(
-                    FindingCode.NAMES_ALIKE,
-                    f"{' and '.join(repr(name) for name in names)} are different domains that look alike",
-                    self.spec.place("catalog"),
-                    "rename one, if they are the same text: it would be drawn twice in an epoch",
-                    {"domains": names},
-                )
+        for names in look_alikes(domain.name for domain in self.domains):
+            yield Finding(
+                FindingCode.NAMES_ALIKE,
+                f"{' and '.join(repr(name) for name in names)} are different domains that look alike",
+                self.spec.place("catalog"),
+                "rename one, if they are the same text: it would be drawn twice in an epoch",
+                {"domains": names},
+            )
 
     def _zero_weight(self) -> Iterator[Finding]:
         for phase, own in zip(self.phases, self.weights, strict=True):
@@ -233,10 +228,3 @@ def counted_with(domains: Sequence[CatalogDomain], weights: Sequence[PhaseWeight
         if domain.tokenizer is not None and _weighed_in(weights, d):
             by_tokenizer.setdefault(domain.tokenizer, []).append(domain.name)
     return by_tokenizer
-
-
-def _folded(name: str) -> str:
-    """What a name looks like at a glance: no case, width, invisible characters, kind of separator or leading zeros."""
-    wide = unicodedata.normalize("NFKC", name).casefold()
-    visible = "".join(c for c in wide if unicodedata.category(c) != "Cf")
-    return re.sub(r"(?<!\d)0+(?=\d)", "", re.sub(r"[\s_.\-]+", "_", visible.strip()))

@@ -99,7 +99,8 @@ def make_plan(
     domains = drawable(catalog)
     if not domains:
         raise SpecError("the catalog has no domain to draw from", code="catalog-empty", place=spec.place("catalog"))
-    weighed, laid = weigh(spec, catalog), lay_out(spec)
+    laid = lay_out(spec)
+    weighed = weigh(spec, catalog, laid)
     past = past_of(amends, spec, domains) if amends else None
     weights: Sequence[PhaseWeights] = weighed.phases
     phases = laid

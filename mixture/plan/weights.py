@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import floor
 
 from mixture.catalog import Catalog, CatalogDomain, read_column
 from mixture.errors import SpecError, nearest
 from mixture.names import is_held_out
 from mixture.plan.figures import decimal
+from mixture.plan.phases import PhaseSteps
+from mixture.plan.temperature import softened
+from mixture.plan.unimax import capped
 from mixture.spec import (
     SUM_TOLERANCE,
     GroupRule,
@@ -19,11 +23,13 @@ from mixture.spec import (
     ShareMap,
     Spec,
     TableColumn,
+    Temperature,
     TokenMap,
+    Unimax,
     WhereGroup,
     key_path,
 )
-from mixture.units import Unit
+from mixture.units import Unit, format_count
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +75,14 @@ class Weighed:
     columns: Mapping[TableColumn, Mapping[str, Fraction]]
 
 
-def weigh(spec: Spec, catalog: Catalog) -> Weighed:
-    """The weights of every phase.
+def weigh(spec: Spec, catalog: Catalog, phases: Sequence[PhaseSteps]) -> Weighed:
+    """The weights of every phase; `phases` are those of the spec, laid out, whose tokens some rules divide.
 
     Raises SpecError where a rule names what is not there or can not be divided (`unknown-domain`, `held-out-weighed`,
     `groups-overlap`, `where-selects-nothing`, `domain-outside-group`, `weights-sum`,
-    `weights-all-zero`), CatalogError where a table or condition can not be read.
+    `weights-all-zero`, `unimax-exhausted`), CatalogError where a table or condition can not be read.
     """
-    weigher = _Weigher(spec, catalog)
+    weigher = _Weigher(spec, catalog, phases)
     for i in range(len(spec.phases)):
         weigher.add(i)
     return Weighed(tuple(weigher.phases), weigher.columns)
@@ -92,9 +98,10 @@ class _Shares:
 
 
 class _Weigher:
-    def __init__(self, spec: Spec, catalog: Catalog) -> None:
+    def __init__(self, spec: Spec, catalog: Catalog, laid: Sequence[PhaseSteps]) -> None:
         self.spec = spec
         self.catalog = catalog
+        self.laid = laid
         self.domains = drawable(catalog)
         self.index = {domain.name: d for d, domain in enumerate(self.domains)}
         self.phases: list[PhaseWeights] = []
@@ -188,6 +195,34 @@ class _Weigher:
                 return got
             case TableColumn():
                 return self._column(rule, members, path, share)
+            case Temperature():
+                tokens = [self.domains[d].tokens for d in members]
+                powers = softened(tokens, rule.temperature)
+                return self._divided(dict(zip(members, powers, strict=True)), path)
+            case Unimax():
+                return self._unimax(rule, members, path, share)
+
+    def _unimax(self, rule: Unimax, members: Sequence[int], path: str, share: Fraction) -> _Shares:
+        """As even as can be, in whole tokens of what the members have of the phase."""
+        phase = self.laid[len(self.phases)]
+        budget = floor(phase.tokens * share)
+        caps = [floor(rule.max_epochs * self.domains[d].tokens) for d in members]
+        if budget > sum(caps):
+            least = Fraction(budget, sum(self.domains[d].tokens for d in members) or 1)
+            raise SpecError(
+                f"phase {phase.name!r} reads {format_count(budget)} tokens there, and {decimal(rule.max_epochs)} epochs"
+                f" of all domains are {format_count(sum(caps))}",
+                code="unimax-exhausted",
+                place=self.spec.place(f"{path}.unimax.max_epochs"),
+                hint=f"max_epochs of at least {decimal(least)}, or fewer tokens",
+                phase=phase.name,
+                tokens=budget,
+                most=sum(caps),
+                max_epochs=rule.max_epochs,
+            )
+        # Without a token to divide, the even division of the first one holds.
+        level = capped(max(budget, 1), caps)
+        return self._divided(dict(zip(members, map(Fraction, level), strict=True)), path)
 
     def _listed(self, values: Mapping[str, Fraction], members: Sequence[int], path: str) -> _Shares:
         """Values by domain as a map in the spec names them, which must be among the members."""

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
-from mixture.errors import MixtureError, Place, SpecError, UnitError
+from mixture.errors import MixtureError, Place, SpecError
 from mixture.file_kinds import says_lock
 from mixture.spec.document import parse_document
 from mixture.spec.errors import Gatherer, SpecFileError, refuse
-from mixture.spec.fields import Reader, read_fields, read_list
+from mixture.spec.fields import read_list
 from mixture.spec.findings import FindingCode
+from mixture.spec.keys import Key, Keys, any_of
 from mixture.spec.models import Budget, CatalogSource, Shuffle, Spec
 from mixture.spec.nodes import Mapping, Node, key_places
-from mixture.spec.phases import LARGEST_SIZE, read_batch, read_phases, read_sequence_length
+from mixture.spec.phases import (
+    BATCH,
+    LARGEST_SIZE,
+    LENGTH,
+    phases_schema,
+    read_batch,
+    read_phases,
+    read_sequence_length,
+)
+from mixture.spec.schema_values import EPOCHS, NAME, TEXT, count, words
 from mixture.spec.source import decode_source, read_source
-from mixture.spec.values import read_count, read_name, read_number, read_path, read_text, read_word
-from mixture.units import Unit, parse_count, parse_quantity, parse_whole, quote
+from mixture.spec.values import read_count, read_epochs, read_name, read_number, read_path, read_text, read_word
+from mixture.units import Unit, parse_count, parse_whole
 
 
 def load_spec(path: str | Path) -> Spec:
@@ -42,7 +51,7 @@ def parse_spec(data: bytes, *, path: Path) -> Spec:
         raise SpecFileError([wrong])
     try:
         root = parse_document(decode_source(data, file=str(path)), file=str(path))
-        fields = read_fields(root, _READERS, required=_REQUIRED)
+        fields = SPEC.read(root)
     except MixtureError as error:
         raise SpecFileError([error]) from error
     places: dict[str, Place] = {}
@@ -54,7 +63,7 @@ def parse_spec(data: bytes, *, path: Path) -> Spec:
 def _read_catalog(node: Node) -> CatalogSource:
     if not isinstance(node, Mapping):
         return CatalogSource(path=read_path(node))
-    fields = read_fields(node, {"table": read_path, "domain": read_text}, required=("table",))
+    fields = _CATALOG.read(node)
     return CatalogSource(path=fields.pop("table"), **fields)
 
 
@@ -64,30 +73,16 @@ def _read_seed(node: Node) -> int:
 
 def _read_budget(node: Node) -> Budget:
     if isinstance(node, Mapping):
-        steps, tokens = partial(read_count, unit=Unit.STEPS), partial(read_count, unit=Unit.TOKENS)
-        fields = read_fields(node, {"steps": steps, "tokens": tokens})
+        fields = _BUDGET.read(node)
         if not fields:
             refuse(node.place, "the budget is empty", code="missing-key", hint="steps, tokens or both are right here")
         return Budget(**fields)
-    count = read_number(node, partial(parse_count, units=(Unit.STEPS, Unit.TOKENS), bare=Unit.TOKENS))
-    return Budget(steps=count.amount) if count.unit is Unit.STEPS else Budget(tokens=count.amount)
-
-
-def _read_max_epochs(node: Node) -> Fraction:
-    return read_number(node, _parse_epochs)
-
-
-def _parse_epochs(text: str) -> Fraction:
-    epochs = parse_quantity(text, units=(Unit.EPOCHS,), bare=Unit.EPOCHS).value
-    if not epochs:
-        raise UnitError(f"{quote(text)} is out of range", code="out-of-range", hint="above 0 is right here")
-    return epochs
+    length = read_number(node, partial(parse_count, units=(Unit.STEPS, Unit.TOKENS), bare=Unit.TOKENS))
+    return Budget(steps=length.amount) if length.unit is Unit.STEPS else Budget(tokens=length.amount)
 
 
 def _read_shuffle(node: Node) -> Shuffle:
-    block = partial(read_count, unit=Unit.TOKENS, most=LARGEST_SIZE)
-    window = partial(read_count, unit=Unit.BLOCKS, most=LARGEST_SIZE)
-    fields = read_fields(node, {"block": block, "window": window})
+    fields = _SHUFFLE.read(node)
     return Shuffle(block_tokens=fields.get("block"), window_blocks=fields.get("window"))
 
 
@@ -101,17 +96,73 @@ def _read_accept(node: Node) -> tuple[FindingCode, ...]:
     return tuple(codes)
 
 
-_READERS: dict[str, Reader] = {
-    "mixture": read_name,
-    "catalog": _read_catalog,
-    "tokenizer": read_text,
-    "seed": _read_seed,
-    "sequence_length": read_sequence_length,
-    "batch": read_batch,
-    "budget": _read_budget,
-    "max_epochs": _read_max_epochs,
-    "shuffle": _read_shuffle,
-    "accept": _read_accept,
-    "phases": read_phases,
+_CATALOG = Keys(
+    {
+        "table": Key(read_path, TEXT, "A table of domains (CSV, Parquet, JSON), or a store's folder.", ("cells.csv",)),
+        "domain": Key(read_text, TEXT, "The table's column of domains. Default: domain.", ("cell",)),
+    },
+    required=("table",),
+)
+_BUDGET_KEYS = {
+    "steps": Key(partial(read_count, unit=Unit.STEPS), count([Unit.STEPS]), "The run's steps.", (390251,)),
+    "tokens": Key(partial(read_count, unit=Unit.TOKENS), count([Unit.TOKENS]), "The run's tokens.", ("18.75T",)),
 }
-_REQUIRED = ("mixture", "catalog", "sequence_length", "batch", "budget", "phases")
+_BUDGET = Keys(_BUDGET_KEYS, at_least_one=tuple(_BUDGET_KEYS))
+_BLOCK = partial(read_count, unit=Unit.TOKENS, most=LARGEST_SIZE)
+_WINDOW = partial(read_count, unit=Unit.BLOCKS, most=LARGEST_SIZE)
+_SHUFFLE = Keys(
+    {
+        "block": Key(
+            _BLOCK,
+            count([Unit.TOKENS], most=LARGEST_SIZE),
+            "Tokens that are read at once: a multiple of every sequence length.",
+            ("262144 tokens",),
+        ),
+        "window": Key(
+            _WINDOW,
+            count([Unit.BLOCKS], most=LARGEST_SIZE),
+            "Blocks whose sequences are shuffled together. Default: 64.",
+            ("64 blocks",),
+        ),
+    }
+)
+
+SPEC = Keys(
+    {
+        "mixture": Key(read_name, NAME, "What the mixture is called.", ("marin-535b-a23b",)),
+        "catalog": Key(
+            _read_catalog,
+            any_of(TEXT, _CATALOG.schema()),
+            "The table of all domains and their tokens: a file or a store's folder, from the spec's own folder.",
+            ("cells.csv", {"table": "cells.csv", "domain": "cell"}),
+        ),
+        "tokenizer": Key(
+            read_text, TEXT, "What the catalog's tokens are of.", ("marin-community/marin-tokenizer", "bytes")
+        ),
+        "seed": Key(_read_seed, count([], least=0), "Another seed is another order of the same run. Default: 0.", (0,)),
+        "sequence_length": Key(read_sequence_length, LENGTH, "Tokens of a training sequence.", (4096,)),
+        "batch": Key(read_batch, BATCH, "The size of a step, over all machines.", ("1024 sequences", "4M tokens")),
+        "budget": Key(
+            _read_budget,
+            any_of(count([Unit.STEPS, Unit.TOKENS]), _BUDGET.schema()),
+            "The length of the run: steps, tokens, or both, of which steps decide.",
+            ("18.75T tokens", "390251 steps", {"steps": 390251, "tokens": "18.75T"}),
+        ),
+        "max_epochs": Key(read_epochs, EPOCHS, "How often a domain may be read over the whole run.", (4, "1.5 epochs")),
+        "shuffle": Key(
+            _read_shuffle,
+            _SHUFFLE.schema(),
+            "How text is shuffled within a domain.",
+            ({"block": "262144 tokens", "window": "64 blocks"},),
+        ),
+        "accept": Key(
+            _read_accept,
+            {"type": "array", "items": words(FindingCode)},
+            "Findings that the plan lets through; they stay in the lock.",
+            (["budget-mismatch"],),
+        ),
+        "phases": Key(read_phases, phases_schema(), "The stretches of the run, in order."),
+    },
+    required=("mixture", "catalog", "sequence_length", "batch", "budget", "phases"),
+)
+"""The keys of a spec."""

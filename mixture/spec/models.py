@@ -94,7 +94,19 @@ class Rule(StrEnum):
     UNIFORM = "uniform"
 
 
-GroupRule = ShareMap | TokenMap | TableColumn | Rule
+class Temperature(_Model):
+    """Shares in proportion to tokens^(1/temperature): 1 is proportional, larger is more even, below 1 less even."""
+
+    temperature: Fraction
+
+
+class Unimax(_Model):
+    """As even as can be, with no domain above so many epochs in its phase."""
+
+    max_epochs: Fraction
+
+
+GroupRule = ShareMap | TokenMap | TableColumn | Rule | Temperature | Unimax
 
 
 class WhereGroup(_Model):

@@ -86,7 +86,10 @@ def _add_name(node: Node, names: dict[str, Scalar]) -> None:
             refuse(name.place, message, code="duplicate-phase", hint="give one another name", lines=lines)
 
 
-LENGTH: Schema = {**count([Unit.TOKENS], most=LARGEST_SIZE), "not": {"pattern": f"^{_DECIMAL_LENGTH.pattern}$"}}
+LENGTH: Schema = {
+    **count([Unit.TOKENS], most=LARGEST_SIZE),
+    "not": {"type": "string", "pattern": f"^{_DECIMAL_LENGTH.pattern}$"},
+}
 """What `read_sequence_length` takes."""
 
 BATCH: Schema = count([Unit.SEQUENCES, Unit.TOKENS], bare=False)

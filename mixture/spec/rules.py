@@ -1,4 +1,4 @@
-"""Weights by one rule: a map of domains, a table's column, or a word such as `uniform`."""
+"""Weights by one rule: a map of domains, a table's column, a word such as `uniform`, or a rule with its parameter."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import re
 from mixture.errors import UnitError
 from mixture.spec.amounts import SUM_TOLERANCE, Amount, settle
 from mixture.spec.errors import Gatherer, refuse
-from mixture.spec.fields import read_fields, unique_entries
-from mixture.spec.models import GroupRule, Rule, ShareMap, TableColumn, TokenMap
+from mixture.spec.fields import unique_entries
+from mixture.spec.keys import Key, Keys, Schema, any_of
+from mixture.spec.models import GroupRule, Rule, ShareMap, TableColumn, Temperature, TokenMap, Unimax
 from mixture.spec.nodes import Mapping, Node, Scalar, Sequence
-from mixture.spec.values import read_domain, read_number, read_path, read_text, read_word
-from mixture.units import Quantity, Unit, parse_weight, quote, whole_number
+from mixture.spec.schema_values import DOMAINS, EPOCHS, FACTOR, TEXT, WEIGHT, words
+from mixture.spec.values import read_domain, read_epochs, read_factor, read_number, read_path, read_text, read_word
+from mixture.units import Quantity, Unit, parse_weight, whole_number
 
 _NUMBER_LIKE = re.compile(r"[-+]?\.?([0-9][0-9_.eE+-]*[KMBT%]?( tokens?)?|nan|inf)", re.IGNORECASE)
-
-_OTHER_RULES = ("temperature", "unimax")
 
 
 def read_rule(node: Node) -> GroupRule:
@@ -31,15 +31,15 @@ def read_rule(node: Node) -> GroupRule:
         refuse(
             node.place, message, code="group-not-in-list", hint="groups are a list: [{where: …, share: …, within: …}]"
         )
-    if _is_other_rule(node):
-        hint = f"right here: {', '.join(Rule)}, a map of domains, a table's column; in a phase also groups"
-        refuse(node.place, f"{quote(node.entries[0][0].text)} is not a rule", code="unknown-rule", hint=hint)
+    if _is_keyed(node):
+        key, value = node.entries[0]
+        return _KEYED[key.text](value)
     return _read_column(node) if _is_table(node) else _read_map(node)
 
 
-def _is_other_rule(node: Mapping) -> bool:
-    """Whether a mapping is of one key that others know as a rule. A domain may be called so: it then has all."""
-    if len(node.entries) != 1 or node.entries[0][0].text not in _OTHER_RULES:
+def _is_keyed(node: Mapping) -> bool:
+    """Whether a mapping is a rule and its parameter. A domain may be called so: it then has all, or tokens."""
+    if len(node.entries) != 1 or node.entries[0][0].text not in _KEYED:
         return False
     value = node.entries[0][1]
     if not isinstance(value, Scalar):
@@ -47,7 +47,7 @@ def _is_other_rule(node: Mapping) -> bool:
     try:
         weight = parse_weight(value.text)
     except UnitError:
-        return False
+        return True
     return weight.unit is Unit.PERCENT and abs(weight.value - 1) > SUM_TOLERANCE
 
 
@@ -69,9 +69,16 @@ def _is_table(node: Mapping) -> bool:
 
 
 def _read_column(node: Mapping) -> TableColumn:
-    readers = {"table": read_path, "column": read_text, "domain": read_text}
-    fields = read_fields(node, readers, required=("table", "column"))
+    fields = _COLUMN.read(node)
     return TableColumn(path=fields.pop("table"), **fields)
+
+
+def _read_temperature(node: Node) -> Temperature:
+    return Temperature(temperature=read_factor(node))
+
+
+def _read_unimax(node: Node) -> Unimax:
+    return Unimax(**_UNIMAX.read(node))
 
 
 def _read_map(node: Mapping) -> ShareMap | TokenMap:
@@ -95,3 +102,34 @@ def _parse_weight(text: str) -> Quantity:
     if weight.unit is Unit.TOKENS:
         whole_number(text, weight.value, least=0)
     return weight
+
+
+_COLUMN = Keys(
+    {
+        "table": Key(read_path, TEXT, "A table beside the spec.", ("cells.csv",)),
+        "column": Key(read_text, TEXT, "The table's column of weights.", ("pretraining",)),
+        "domain": Key(read_text, TEXT, "The table's column of domains. Default: domain.", ("cell",)),
+    },
+    required=("table", "column"),
+)
+_UNIMAX = Keys(
+    {"max_epochs": Key(read_epochs, EPOCHS, "How often a domain may be read in the phase.", (4,))},
+    required=("max_epochs",),
+)
+
+_KEYED = {
+    "temperature": Key(
+        _read_temperature, FACTOR, "Shares in proportion to tokens^(1/temperature): 1 is proportional.", (2, 1.5)
+    ),
+    "unimax": Key(
+        _read_unimax, _UNIMAX.schema(), "As even as can be, with no domain above so many epochs.", ({"max_epochs": 4},)
+    ),
+}
+"""Rules with a parameter: a mapping of this one key."""
+
+
+def rule_schema() -> Schema:
+    """What `read_rule` takes, but that shares sum to 1."""
+    keyed = [Keys({name: key}, required=(name,)).schema() for name, key in _KEYED.items()]
+    domains = {"type": "object", "minProperties": 1, "propertyNames": DOMAINS, "additionalProperties": WEIGHT}
+    return any_of(words(Rule), _COLUMN.schema(), *keyed, domains)

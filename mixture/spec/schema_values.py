@@ -58,5 +58,11 @@ WEIGHT: Schema = any_of(
 )
 """What a map of domains has: a share, or an amount of tokens."""
 
+EPOCHS: Schema = number([Unit.EPOCHS], exclusiveMinimum=0)
+"""What `read_epochs` takes."""
+
+FACTOR: Schema = number([], exclusiveMinimum=0)
+"""What `read_factor` takes."""
+
 RULE: Schema = {"$ref": "#/definitions/rule"}
 """What `read_rule` takes; the whole schema defines it."""

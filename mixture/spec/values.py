@@ -14,7 +14,7 @@ from mixture.names import DIGEST_MARK, HELD_OUT_ENDING, LONGEST_NAME, is_held_ou
 from mixture.objects import Address, located
 from mixture.spec.errors import refuse
 from mixture.spec.nodes import Mapping, Node, Scalar
-from mixture.units import LARGEST_COUNT, Unit, parse_count, parse_quantity, quote
+from mixture.units import LARGEST_COUNT, Unit, parse_count, parse_number, parse_quantity, quote
 
 T = TypeVar("T")
 E = TypeVar("E", bound=StrEnum)
@@ -102,6 +102,26 @@ def read_tokens(node: Node) -> int:
 def read_count(node: Node, unit: Unit, *, least: int = 1, most: int = LARGEST_COUNT) -> int:
     """A whole number of this unit, which may be left out: the key says it."""
     return read_number(node, partial(parse_count, units=(unit,), bare=unit, least=least, most=most)).amount
+
+
+def read_epochs(node: Node) -> Fraction:
+    """A number of epochs above 0, which need not be whole."""
+    return read_number(node, _parse_epochs)
+
+
+def read_factor(node: Node) -> Fraction:
+    """A number above 0 without a unit."""
+    return read_number(node, lambda text: _above_zero(text, parse_number(text)))
+
+
+def _parse_epochs(text: str) -> Fraction:
+    return _above_zero(text, parse_quantity(text, units=(Unit.EPOCHS,), bare=Unit.EPOCHS).value)
+
+
+def _above_zero(text: str, value: Fraction) -> Fraction:
+    if not value:
+        raise UnitError(f"{quote(text)} is out of range", code="out-of-range", hint="above 0 is right here")
+    return value
 
 
 def read_number(node: Node, parse: Callable[[str], T]) -> T:

@@ -5,7 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from mixture.spec import Groups, ReplayGroup, Rule, ShareMap, SpecFileError, TableColumn, TokenMap, WhereGroup
+from mixture.spec import (
+    Groups,
+    ReplayGroup,
+    Rule,
+    ShareMap,
+    SpecFileError,
+    TableColumn,
+    Temperature,
+    TokenMap,
+    Unimax,
+    WhereGroup,
+)
 
 TWO_PHASES = """\
 mixture: test
@@ -111,20 +122,36 @@ def test_wrong_weights_are_refused_with_path_and_value(read_phase, weights, code
     assert found in str(first)
 
 
+def test_a_rule_with_a_parameter_is_a_mapping_of_one_key(read_phase):
+    assert read_phase("weights: {temperature: 0.7}").weights == Temperature(temperature=Fraction(7, 10))
+    assert read_phase("weights: {temperature: 2}").weights.temperature == 2
+    assert read_phase("weights: {unimax: {max_epochs: 4}}").weights == Unimax(max_epochs=Fraction(4))
+    assert read_phase("weights: {unimax: {max_epochs: 1.5 epochs}}").weights.max_epochs == Fraction(3, 2)
+    group = read_phase("weights: [{where: x, share: 1, within: {temperature: 3}}]").weights.groups[0]
+    assert group.within == Temperature(temperature=Fraction(3))
+
+
 @pytest.mark.parametrize(
-    ("weights", "path"),
+    ("weights", "code", "path"),
     [
-        ("{temperature: 0.7}", ""),
-        ("{temperature: 2}", ""),
-        ("{unimax: {max_epochs: 4}}", ""),
-        ("[{where: x, share: 1, within: {temperature: 70%}}]", "[0].within"),
+        ("{temperature: 0}", "out-of-range", "temperature"),
+        ("{temperature: -1}", "negative", "temperature"),
+        ("{temperature: 70%}", "wrong-unit", "temperature"),
+        ("{temperature: warm}", "not-a-number", "temperature"),
+        ("{temperature: nan}", "not-finite", "temperature"),
+        ("{temperature: [1]}", "not-a-value", "temperature"),
+        ("{temperature: {value: 2}}", "not-a-value", "temperature"),
+        ("{unimax: 4}", "not-a-mapping", "unimax"),
+        ("{unimax: {epochs: 4}}", "unknown-key", "unimax.epochs"),
+        ("{unimax: {}}", "missing-key", "unimax"),
+        ("{unimax: {max_epochs: 0}}", "out-of-range", "unimax.max_epochs"),
+        ("{unimax: {max_epochs: 4 tokens}}", "wrong-unit", "unimax.max_epochs"),
     ],
 )
-def test_a_rule_that_there_is_not_is_called_that_and_not_a_domain(read_phase, weights, path):
-    with pytest.raises(SpecFileError, match="is not a rule") as caught:
+def test_a_wrong_parameter_of_a_rule_is_refused_at_its_place(read_phase, weights, code, path):
+    with pytest.raises(SpecFileError) as caught:
         read_phase(f"weights: {weights}")
-    assert "right here: proportional, uniform, a map" in caught.value.errors[0].hint
-    assert [(e.code, e.place.path) for e in caught.value.errors] == [("unknown-rule", f"phases[0].weights{path}")]
+    assert [(e.code, e.place.path) for e in caught.value.errors] == [(code, f"phases[0].weights.{path}")]
 
 
 @pytest.mark.parametrize("weight", ["1", "100%", "0.9999999999", "4T"])

@@ -1,0 +1,28 @@
+"""UniMax (Chung et al. 2023, arXiv:2304.09151): tokens divided as evenly as can be, with no domain above its cap."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def capped(total: int, caps: Sequence[int]) -> list[int]:
+    """Whole tokens by domain that sum to `total`: each has its cap, or as many as all others without theirs.
+
+    Those differ by one where they do not divide evenly: the earlier ones have the one more. The paper goes from the
+    smallest domain up, and gives each its cap or an even share of what is left; so does this.
+
+    caps: the most that each may have, at least 0; their sum is at least `total`
+    """
+    out = [0] * len(caps)
+    left = total
+    ascending = sorted(range(len(caps)), key=caps.__getitem__)
+    for place, d in enumerate(ascending):
+        others = len(caps) - place
+        even, more = divmod(left, others)
+        if caps[d] > even:
+            for rank, free in enumerate(sorted(ascending[place:])):
+                out[free] = even + (rank < more)
+            return out
+        out[d] = caps[d]
+        left -= caps[d]
+    return out
