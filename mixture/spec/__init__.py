@@ -27,8 +27,10 @@ from mixture.spec.models import (
     WhereGroup,
 )
 from mixture.spec.nodes import key_path
+from mixture.spec.schema import SCHEMA_FILE, schema_text, spec_schema
 
 __all__ = [
+    "SCHEMA_FILE",
     "SUM_TOLERANCE",
     "BatchSize",
     "Budget",
@@ -56,4 +58,6 @@ __all__ = [
     "key_path",
     "load_spec",
     "parse_spec",
+    "schema_text",
+    "spec_schema",
 ]

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from spec_schema import says_null, schema_errors
 
 from mixture.errors import MixtureError
 from mixture.spec import Phase, Spec, SpecFileError, parse_spec
@@ -27,8 +28,14 @@ MARK = "▶"
 
 @pytest.fixture
 def read_text() -> Callable[[str], Spec]:
-    """Reads a whole spec from its text."""
-    return lambda text: parse_spec(text.encode(), path=Path("mixes/test.yaml"))
+    """Reads a whole spec from its text; what is one is right to the schema, too."""
+
+    def read(text: str) -> Spec:
+        spec = parse_spec(text.encode(), path=Path("mixes/test.yaml"))
+        assert says_null(text) or not schema_errors(text)
+        return spec
+
+    return read
 
 
 @pytest.fixture

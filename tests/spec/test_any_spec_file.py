@@ -6,6 +6,7 @@ from pathlib import Path
 
 from hypothesis import example, given
 from hypothesis import strategies as st
+from spec_schema import says_null, schema_errors
 
 from mixture.spec import Spec, SpecFileError, parse_spec
 
@@ -62,6 +63,9 @@ def assert_spec_or_shown(data: bytes) -> None:
         assert outcome.code
         assert all(error.place.file == "test.yaml" for error in outcome.errors)
         assert all(line.isprintable() for line in str(outcome).split("\n"))
+    else:
+        text = data.decode("utf-8-sig")
+        assert says_null(text) or not schema_errors(text)
 
 
 def test_the_spec_that_the_others_change_is_one():

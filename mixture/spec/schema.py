@@ -1,0 +1,29 @@
+"""The JSON Schema of a spec file, made from the tables of keys that read one."""
+
+from __future__ import annotations
+
+import json
+
+from mixture.spec.keys import Schema
+from mixture.spec.load import SPEC
+from mixture.spec.rules import rule_schema
+
+SCHEMA_FILE = "mixture.schema.json"
+"""What the schema's file is called."""
+
+_DRAFT = "http://json-schema.org/draft-07/schema#"  # what editors of YAML know best
+
+
+def spec_schema() -> Schema:
+    """The schema. It refuses no spec that `load_spec` takes, but for values that YAML reads as null (`null`, `~`)."""
+    return {
+        "$schema": _DRAFT,
+        "title": "A data mixture for training a language model",
+        **SPEC.schema(),
+        "definitions": {"rule": rule_schema()},
+    }
+
+
+def schema_text() -> str:
+    """The schema as its file has it."""
+    return json.dumps(spec_schema(), indent=2, ensure_ascii=False) + "\n"
