@@ -1,0 +1,59 @@
+"""Every code is described: those of findings, each with an example that yields it, and those of errors."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatchcase
+
+import pytest
+from docs.codes import error_codes
+from docs.pages import blocks, page
+from docs.toys import examples
+
+from api.problems import CODES
+from mixture.plan import LEVELS
+from mixture.spec import FindingCode
+from mixture.store.intake.report import Reason, Skipped
+
+FINDINGS = re.findall(r"^### `([a-z-]+)`$", page("findings.md"), re.MULTILINE)
+ROWS = re.findall(r"^\| (`.*?`) \|", page("errors.md"), re.MULTILINE)
+ERRORS = [code for row in ROWS for code in re.findall("`([a-z0-9-]+)`", row)]
+ELSEWHERE = {"file-error", "http-error"}
+"""Codes that no error is made with: the program's own for what the system says, the service's for other statuses."""
+
+
+def test_every_finding_is_described_once_under_its_level() -> None:
+    assert sorted(FINDINGS) == sorted(FindingCode)
+    sections = re.split(r"^## (\w+)s$", page("findings.md"), flags=re.MULTILINE)
+    for level, section in zip(sections[1::2], sections[2::2], strict=True):
+        for code in re.findall(r"^### `([a-z-]+)`$", section, re.MULTILINE):
+            assert LEVELS[FindingCode(code)] == level.lower(), code
+
+
+@pytest.mark.parametrize("code", sorted(FindingCode))
+def test_a_finding_has_an_example_that_shows_its_code(code: FindingCode) -> None:
+    shown = [
+        line
+        for one in examples("findings.md")
+        if one.heading == f"`{code}`"
+        for _, lines in one.steps
+        for line in lines
+    ]
+    assert any(re.search(rf"\b{code}(: |\]: )", line) for line in shown)
+
+
+def test_every_error_code_is_described_and_no_other() -> None:
+    known = error_codes()
+    described = set(ERRORS)
+    missing = {code: places for code, places in known.items() if not any(fnmatchcase(one, code) for one in described)}
+    assert not missing
+    assert set(CODES.values()) <= described
+    reasons = {*Reason, *Skipped}
+    assert reasons <= described
+    gone = {one for one in described if not any(fnmatchcase(one, code) for code in known)}
+    assert gone <= reasons | set(CODES.values()) | ELSEWHERE
+
+
+def test_no_code_stands_in_two_tables_but_for_those_of_other_meaning() -> None:
+    assert {code for code in ERRORS if ERRORS.count(code) > 1} <= {"not-text"}
+    assert len(blocks("findings.md")) >= len(FindingCode)
