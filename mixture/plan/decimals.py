@@ -6,9 +6,9 @@ from decimal import ROUND_HALF_EVEN, Context, Decimal, DivisionByZero, InvalidOp
 from fractions import Fraction
 
 # `divide`, `multiply`, `ln` and `exp` are rounded correctly in every implementation of decimal, `power` is not said to
-# be. What is below 10^-999 is 0.
+# be. What is below 10^-9999 is 0.
 CONTEXT = Context(
-    prec=50, rounding=ROUND_HALF_EVEN, Emin=-999, Emax=999, traps=[InvalidOperation, DivisionByZero, Overflow]
+    prec=50, rounding=ROUND_HALF_EVEN, Emin=-9999, Emax=9999, traps=[InvalidOperation, DivisionByZero, Overflow]
 )
 
 

@@ -10,6 +10,7 @@ from mixture.catalog import Catalog, read_catalog
 from mixture.errors import AmendError, PlanError, ScheduleError, SpecError
 from mixture.plan import run_findings
 from mixture.plan.amendment import Amendment, goes_on, joined
+from mixture.plan.curve_findings import fitted_curves
 from mixture.plan.digests import spec_digest
 from mixture.plan.domain_findings import DomainsOfRun, counted_with, undrawable_phases
 from mixture.plan.findings import LEVELS, NEVER_ACCEPTED, Finding, Level
@@ -132,6 +133,7 @@ def make_plan(
         *(run_findings.undivided_batches(spec, phases, world_size) if world_size else ()),
         *run.find(),
         *run_findings.scaled_weights(spec, laid[len(laid) - len(phases) :], weights),
+        *fitted_curves(spec, laid[len(laid) - len(phases) :], weights),
         *run_findings.skipped_tokens(spec, phases, schedule, known),
         *(run_findings.step_tokens_changed(spec, past.last_phase(), phases) if past is not None else ()),
         *run_findings.longest_context(spec, data.block_tokens),

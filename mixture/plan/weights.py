@@ -10,6 +10,7 @@ from math import floor
 from mixture.catalog import Catalog, CatalogDomain, read_column
 from mixture.errors import SpecError, nearest
 from mixture.names import is_held_out
+from mixture.plan.curve_rule import PoolCurve, domain_shares, pool_curve
 from mixture.plan.figures import decimal
 from mixture.plan.phases import PhaseSteps
 from mixture.plan.temperature import softened
@@ -18,6 +19,7 @@ from mixture.spec import (
     SUM_TOLERANCE,
     GroupRule,
     Groups,
+    QualityCurve,
     ReplayGroup,
     Rule,
     ShareMap,
@@ -50,12 +52,14 @@ class PhaseWeights:
     paths:   the path in the spec that each of those domains got its share from
     lists:   whether the domains are listed one by one, by a map or a column, so that one can be forgotten
     scaled:  what was divided by a sum other than 1
+    curves:  the curves that were found or given
     """
 
     shares: Mapping[int, Fraction]
     paths: Mapping[int, str]
     lists: bool
     scaled: tuple[Scaled, ...] = ()
+    curves: tuple[PoolCurve, ...] = ()
 
     def dense(self, num_domains: int) -> tuple[Fraction, ...]:
         """The shares of all domains, in order."""
@@ -79,8 +83,8 @@ def weigh(spec: Spec, catalog: Catalog, phases: Sequence[PhaseSteps]) -> Weighed
     """The weights of every phase; `phases` are those of the spec, laid out, whose tokens some rules divide.
 
     Raises SpecError where a rule names what is not there or can not be divided (`unknown-domain`, `held-out-weighed`,
-    `groups-overlap`, `where-selects-nothing`, `domain-outside-group`, `weights-sum`,
-    `weights-all-zero`, `unimax-exhausted`), CatalogError where a table or condition can not be read.
+    `groups-overlap`, `where-selects-nothing`, `domain-outside-group`, `weights-sum`, `weights-all-zero`,
+    `unimax-exhausted`, and those of `pool_curve`), CatalogError where a table or condition can not be read.
     """
     weigher = _Weigher(spec, catalog, phases)
     for i in range(len(spec.phases)):
@@ -95,6 +99,7 @@ class _Shares:
     shares: dict[int, Fraction] = field(default_factory=dict)
     paths: dict[int, str] = field(default_factory=dict)
     scaled: list[Scaled] = field(default_factory=list)
+    curves: list[PoolCurve] = field(default_factory=list)
 
 
 class _Weigher:
@@ -116,7 +121,7 @@ class _Weigher:
         else:
             got = self._rule(weights, everything, path, Fraction(1))
         lists = isinstance(weights, ShareMap | TokenMap | TableColumn)
-        self.phases.append(PhaseWeights(got.shares, got.paths, lists, tuple(got.scaled)))
+        self.phases.append(PhaseWeights(got.shares, got.paths, lists, tuple(got.scaled), tuple(got.curves)))
 
     def _groups(self, groups: Groups, path: str) -> _Shares:
         got = _Shares()
@@ -139,6 +144,7 @@ class _Weigher:
                 got.shares[d] = got.shares.get(d, Fraction(0)) + x * share
                 got.paths.setdefault(d, part.paths[d])
             got.scaled += part.scaled
+            got.curves += part.curves
         return got
 
     def _overlap(self, d: int, path: str, first: int, second: int) -> SpecError:
@@ -201,6 +207,19 @@ class _Weigher:
                 return self._divided(dict(zip(members, powers, strict=True)), path)
             case Unimax():
                 return self._unimax(rule, members, path, share)
+            case QualityCurve():
+                return self._curve(rule, members, path, share)
+
+    def _curve(self, rule: QualityCurve, members: Sequence[int], path: str, share: Fraction) -> _Shares:
+        """A factor that grows with quality, for what the members have of the phase."""
+        held = {d: self.domains[d] for d in members}
+        if not any(domain.tokens for domain in held.values()):
+            return self._divided(dict.fromkeys(members, Fraction(0)), path)
+        wanted = self.laid[len(self.phases)].tokens * share
+        pool = pool_curve(rule, self.catalog, held, wanted, spec=self.spec, path=path)
+        got = _same_path(domain_shares(pool, held), path)
+        got.curves.append(pool)
+        return got
 
     def _unimax(self, rule: Unimax, members: Sequence[int], path: str, share: Fraction) -> _Shares:
         """As even as can be, in whole tokens of what the members have of the phase."""

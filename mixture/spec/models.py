@@ -106,7 +106,22 @@ class Unimax(_Model):
     max_epochs: Fraction
 
 
-GroupRule = ShareMap | TokenMap | TableColumn | Rule | Temperature | Unimax
+class QualityCurve(_Model):
+    """A factor that grows with the buckets that a column orders, C·(x - a)^p·e^(lambda·(x - a)).
+
+    max_factor: the most that a bucket is read in the phase; None: without a bound
+    start:      the worst part of the tokens, whose buckets are not read
+    p, lam:     None where the steepest curve within the bound is to be found
+    """
+
+    by: str
+    max_factor: Fraction | None
+    start: Fraction
+    p: Fraction | None = None
+    lam: Fraction | None = None
+
+
+GroupRule = ShareMap | TokenMap | TableColumn | Rule | Temperature | Unimax | QualityCurve
 
 
 class WhereGroup(_Model):

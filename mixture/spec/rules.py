@@ -6,6 +6,7 @@ import re
 
 from mixture.errors import UnitError
 from mixture.spec.amounts import SUM_TOLERANCE, Amount, settle
+from mixture.spec.curve import CURVE, read_curve
 from mixture.spec.errors import Gatherer, refuse
 from mixture.spec.fields import unique_entries
 from mixture.spec.keys import Key, Keys, Schema, any_of
@@ -124,6 +125,7 @@ _KEYED = {
     "unimax": Key(
         _read_unimax, _UNIMAX.schema(), "As even as can be, with no domain above so many epochs.", ({"max_epochs": 4},)
     ),
+    "curve": Key(read_curve, CURVE.schema(), "A factor that grows with quality, up to a bound.", ({"by": "quality"},)),
 }
 """Rules with a parameter: a mapping of this one key."""
 

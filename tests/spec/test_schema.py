@@ -61,6 +61,8 @@ def spec_with(holder: str, value: dict[str, Any]) -> str:
             spec["catalog"] = {"table": "cells.csv"} | value
         case "unimax":
             phase["weights"] = {"unimax": value}
+        case "curve":
+            phase["weights"] = {"curve": {"by": "quality"} | value}
         case "rule":
             phase["weights"] = value
         case _:
@@ -92,13 +94,13 @@ def keys_of(holder: str) -> dict[str, Any]:
     """What the schema says of the keys of this kind of mapping: found by a key that only it has."""
     mark = {
         "spec": "mixture", "phase": "phase", "where": "where", "replay": "replay", "column": "column",
-        "catalog": "domain", "budget": "steps", "shuffle": "window", "unimax": "max_epochs",
+        "catalog": "domain", "budget": "steps", "shuffle": "window", "unimax": "max_epochs", "curve": "by",
     }[holder]  # fmt: skip
     few = [one for one in objects(spec_schema()) if mark in one]
     return min(few, key=len) if holder != "spec" else few[0]
 
 
-HOLDERS = ["spec", "phase", "where", "replay", "column", "catalog", "budget", "shuffle", "unimax"]
+HOLDERS = ["spec", "phase", "where", "replay", "column", "catalog", "budget", "shuffle", "unimax", "curve"]
 
 
 def errors_of(text: str) -> list[str]:
@@ -136,7 +138,7 @@ def test_the_loader_and_the_schema_know_the_same_keys(holder):
 
 def test_no_mapping_of_the_schema_is_left_out_here():
     known = [list(keys_of(holder)) for holder in HOLDERS]
-    rules = [[name] for name in ("temperature", "unimax")]
+    rules = [[name] for name in ("temperature", "unimax", "curve")]
     assert sorted(map(list, objects(spec_schema()))) == sorted(known + rules)
 
 
@@ -151,7 +153,7 @@ def test_each_key_is_described_and_each_of_its_examples_is_right(holder):
             assert not schema_errors(text), text
 
 
-@pytest.mark.parametrize("name", ["temperature", "unimax"])
+@pytest.mark.parametrize("name", ["temperature", "unimax", "curve"])
 def test_examples_of_rules_with_a_parameter_are_right(name):
     (said,) = (one[name] for one in objects(spec_schema()) if list(one) == [name])
     for value in said["examples"]:
@@ -260,6 +262,7 @@ PLACES = [
     ("spec", "mixture"), ("budget", "steps"), ("budget", "tokens"), ("shuffle", "block"), ("shuffle", "window"),
     ("phase", "share"), ("phase", "tokens"), ("phase", "steps"), ("phase", "until"), ("phase", "mix"),
     ("where", "tokens"), ("rule", "web"), ("rule", "temperature"), ("unimax", "max_epochs"),
+    ("curve", "max_factor"), ("curve", "from"), ("curve", "p"),
 ]  # fmt: skip
 
 

@@ -1,0 +1,157 @@
+"""The rule `curve` over domains of a catalog: their buckets in order of quality, and what the phase reads of each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from math import isfinite
+
+from mixture.catalog import Catalog, CatalogDomain
+from mixture.errors import Place, SpecError, nearest
+from mixture.plan.curve import Curve, fitted
+from mixture.plan.figures import decimal
+from mixture.spec import QualityCurve, Spec
+from mixture.units import format_count, format_exact, quote
+
+_DECIMAL = re.compile(r"-?[0-9]+(\.[0-9]+)?")
+_NUMBERED = re.compile(r"(.*[^0-9])([0-9]+)", re.DOTALL)
+_SPLIT_DECIMAL = re.compile(r"[0-9][.,]$")
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """Domains of one quality: the value of the column as text, their tokens, and their indices."""
+
+    label: str
+    tokens: int
+    domains: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PoolCurve:
+    """A curve and the buckets that it is over, worst first; those without a token are not there.
+
+    path: of the key `curve` in the spec
+    """
+
+    path: str
+    by: str
+    buckets: tuple[Bucket, ...]
+    curve: Curve
+
+
+def pool_curve(
+    rule: QualityCurve,
+    catalog: Catalog,
+    domains: Mapping[int, CatalogDomain],
+    wanted: Fraction,
+    *,
+    spec: Spec,
+    path: str,
+) -> PoolCurve:
+    """The rule's curve over these domains, of which at least one has tokens, for so many tokens to read.
+
+    Raises SpecError: `unknown-column`, `curve-unordered` where the column's values have no order that is known,
+    `curve-over-max` where no curve of the rule's kind keeps to its `max_factor`.
+    """
+    here = f"{path}.curve"
+    buckets = _buckets(rule.by, catalog, domains, spec.place(f"{here}.by"))
+    curve = fitted(
+        [bucket.tokens for bucket in buckets],
+        wanted,
+        start=rule.start,
+        max_factor=rule.max_factor,
+        p=rule.p,
+        lam=rule.lam,
+    )
+    pool = PoolCurve(here, rule.by, buckets, curve)
+    if rule.max_factor is not None and curve.factors[-1] > rule.max_factor:
+        raise _over_max(rule, pool, wanted, spec.place(f"{here}.max_factor"))
+    return pool
+
+
+def domain_shares(pool: PoolCurve, domains: Mapping[int, CatalogDomain]) -> dict[int, Fraction]:
+    """The share of each domain, 0 without tokens: a bucket's domains are in proportion to their tokens."""
+    shares = dict.fromkeys(domains, Fraction(0))
+    for bucket, share in zip(pool.buckets, pool.curve.shares, strict=True):
+        for d in bucket.domains:
+            shares[d] = share * domains[d].tokens / bucket.tokens
+    return shares
+
+
+def _buckets(by: str, catalog: Catalog, domains: Mapping[int, CatalogDomain], place: Place) -> tuple[Bucket, ...]:
+    columns = catalog.table.column_names
+    if by not in columns:
+        hint = nearest(by, columns) or f"columns: {', '.join(columns)}"
+        raise SpecError(f"unknown column {quote(by)}", code="unknown-column", place=place, hint=hint, name=by)
+    held = {d: domain for d, domain in domains.items() if domain.tokens}
+    rows = [catalog.index(domain.name) for domain in held.values()]
+    values = catalog.table.column(by).take(rows).to_pylist()
+    grades = _grades(by, values, [domain.name for domain in held.values()], place)
+    same: dict[Fraction, list[int]] = {}
+    label: dict[Fraction, str] = {}
+    for d, grade, value in zip(held, grades, values, strict=True):
+        same.setdefault(grade, []).append(d)
+        label.setdefault(grade, str(value))
+    return tuple(
+        Bucket(label[grade], sum(held[d].tokens for d in same[grade]), tuple(same[grade])) for grade in sorted(same)
+    )
+
+
+def _grades(by: str, values: Sequence[object], names: Sequence[str], place: Place) -> list[Fraction]:
+    """Numbers that order the values: their own, or those that texts with the same beginning end in."""
+    numbers = [_number(value) for value in values]
+    if all(number is not None for number in numbers):
+        return [number for number in numbers if number is not None]
+    beginning = None
+    out = []
+    for value, name in zip(values, names, strict=True):
+        match = _NUMBERED.fullmatch(value) if isinstance(value, str) else None
+        if match is None or _SPLIT_DECIMAL.search(match[1]) or beginning not in (None, match[1]):
+            known = "" if beginning is None else f", where others are {beginning}…"
+            found = "no value" if value is None else quote(str(value))
+            raise SpecError(
+                f"column {quote(by)} has {found} for domain {name!r}{known}: no order of quality is known",
+                code="curve-unordered",
+                place=place,
+                hint="numbers are right here, or texts that begin alike and end in a number, as in vigintile_0007",
+                column=by,
+                domain=name,
+            )
+        beginning = match[1]
+        out.append(Fraction(match[2]))
+    return out
+
+
+def _number(value: object) -> Fraction | None:
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal | str):
+        return None
+    if isinstance(value, float):
+        return Fraction(str(value)) if isfinite(value) else None
+    if isinstance(value, str) and not _DECIMAL.fullmatch(value):
+        return None
+    return Fraction(value)
+
+
+def _over_max(rule: QualityCurve, pool: PoolCurve, wanted: Fraction, place: Place) -> SpecError:
+    curve, best = pool.curve, pool.buckets[-1]
+    kept = sum(bucket.tokens for bucket in pool.buckets[curve.dropped :])
+    what = "the flattest curve"
+    if rule.p is not None or rule.lam is not None:
+        what = f"a curve with p = {decimal(curve.p, digits=6)}, lambda = {decimal(curve.lam, digits=6)}"
+    assert rule.max_factor is not None, "a bound is kept to"
+    return SpecError(
+        f"{what} reads bucket {best.label!r} {decimal(curve.factors[-1], digits=6)} times, max_factor is"
+        f" {format_exact(rule.max_factor)}: {format_count(round(wanted))} tokens are to be read of the"
+        f" {format_count(kept)} that are not below `from`",
+        code="curve-over-max",
+        place=place,
+        hint="a larger max_factor, an earlier `from`, a smaller share, or a flatter curve is right here",
+        factor=curve.factors[-1],
+        max_factor=rule.max_factor,
+        tokens=round(wanted),
+        tokens_kept=kept,
+    )

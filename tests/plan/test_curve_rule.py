@@ -1,0 +1,159 @@
+"""The rule `curve` in a spec: buckets of a catalog, what the phase reads of them, findings and refusals."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from mixture.errors import SpecError
+from mixture.plan import Plan, make_plan
+from mixture.spec import FindingCode
+
+LEVELS = "\n".join(
+    ["domain,tokens,quality,grade,mixed,odd"]
+    + [f"d{i},100000,{i},level_{i:02},{'ab'[i % 2]}_{i},{i / 10}" for i in range(1, 11)]
+)
+
+
+def shares(plan: Plan, phase: int = 0) -> dict[str, Fraction]:
+    return dict(zip((domain.name for domain in plan.domains), plan.phases[phase].shares, strict=True))
+
+
+def factors(plan: Plan) -> dict[str, Fraction]:
+    tokens = plan.phases[0].laid.tokens
+    return {name: share * tokens / 100_000 for name, share in shares(plan).items()}
+
+
+def curve_notes(plan: Plan):
+    return [finding for finding in plan.findings if finding.code is FindingCode.CURVE_FITTED]
+
+
+# 6,250 steps of 128 tokens: 800,000 of the million that the ten domains hold.
+STEPS = {"budget": "6250 steps"}
+
+
+def test_better_buckets_are_read_more_often_and_the_worst_two_fifths_not_at_all(write_spec):
+    plan = make_plan(write_spec("{phase: all, weights: {curve: {by: quality}}}", catalog=LEVELS, **STEPS))
+    read = [factors(plan)[f"d{i}"] for i in range(1, 11)]
+    assert read[:4] == [0, 0, 0, 0]
+    assert 0 < read[4] < read[5] < read[6] < read[7] < read[8] < read[9] <= 7
+    assert sum(shares(plan).values()) == 1
+
+
+def test_a_curve_is_said_with_its_parameters_and_what_it_leaves_out(write_spec):
+    plan = make_plan(write_spec("{phase: all, weights: {curve: {by: grade}}}", catalog=LEVELS, **STEPS))
+    (note,) = curve_notes(plan)
+    assert note.place.path == "phases[0].weights.curve"
+    assert note.facts["dropped"] == ["level_01", "level_02", "level_03", "level_04"]
+    assert note.facts["tokens_dropped"] == 400_000
+    assert note.facts["factor"] == factors(plan)["d10"]
+    assert "400,000 tokens, 40%" in note.message
+    zero = next(finding for finding in plan.findings if finding.code is FindingCode.DOMAIN_UNUSED)
+    assert zero.facts["domains"] == ["d1", "d2", "d3", "d4"]
+
+
+@pytest.mark.parametrize("by", ["quality", "grade", "odd"])
+def test_whole_numbers_decimals_and_texts_that_end_in_a_number_order_alike(write_spec, by):
+    spec = write_spec(f"{{phase: all, weights: {{curve: {{by: {by}}}}}}}", catalog=LEVELS, **STEPS)
+    other = write_spec("{phase: all, weights: {curve: {by: quality}}}", catalog=LEVELS, **STEPS)
+    assert shares(make_plan(spec)) == shares(make_plan(other))
+
+
+def test_domains_of_one_value_are_one_bucket_in_proportion_to_their_tokens(write_spec):
+    catalog = "domain,tokens,quality\nlow,200000,1\nhigh-a,100000,2\nhigh-b,300000,2\nempty,0,2\n"
+    got = shares(make_plan(write_spec("{phase: all, weights: {curve: {by: quality}}}", catalog=catalog)))
+    assert got["high-b"] == 3 * got["high-a"]
+    assert (got["low"], got["empty"]) == (0, 0)
+
+
+def test_the_order_of_rows_does_not_matter(write_spec):
+    head, *rows = LEVELS.splitlines()
+    phase = "{phase: all, weights: {curve: {by: grade}}}"
+    plan = make_plan(write_spec(phase, catalog=LEVELS, **STEPS))
+    turned = make_plan(write_spec(phase, catalog="\n".join([head, *reversed(rows)]), **STEPS))
+    assert shares(turned) == shares(plan)
+    assert turned.data == plan.data
+
+
+def test_a_group_s_curve_gives_its_share_and_keeps_to_the_bound_of_its_own_tokens(write_spec):
+    weights = (
+        "[{where: quality <= 5, share: 10%, within: {curve: {by: quality, max_factor: 0.3, from: 0}}},"
+        " {where: quality > 5, share: 90%, within: {curve: {by: quality, max_factor: 2, from: 20%}}}]"
+    )
+    plan = make_plan(write_spec(f"{{phase: all, weights: {weights}}}", catalog=LEVELS, **STEPS))
+    got = shares(plan)
+    assert sum(got[f"d{i}"] for i in range(1, 6)) == Fraction(1, 10)
+    read = [factors(plan)[f"d{i}"] for i in range(1, 11)]
+    assert Fraction(29, 100) < read[4] <= Fraction(3, 10)
+    assert (read[5], read[9] <= 2) == (0, True)
+    assert read[9] > Fraction(199, 100)
+    assert len(curve_notes(plan)) == 2
+
+
+def test_given_parameters_are_used_as_they_are_and_without_a_bound(write_spec):
+    weights = "{curve: {by: quality, p: 1, lambda: 0, from: 0}}"
+    plan = make_plan(write_spec(f"{{phase: all, weights: {weights}}}", catalog=LEVELS, budget="62500 steps"))
+    assert [shares(plan)[f"d{i}"] for i in range(1, 11)] == [Fraction(2 * i - 1, 100) for i in range(1, 11)]
+    assert factors(plan)["d10"] == Fraction(152, 10)
+
+
+def test_two_phases_have_curves_of_their_own_tokens(write_spec):
+    phase = "weights: {curve: {by: quality, max_factor: 2}}"
+    plan = make_plan(
+        write_spec(f"{{phase: short, share: 10%, {phase}}}", f"{{phase: long, {phase}}}", catalog=LEVELS, **STEPS)
+    )
+    assert shares(plan, 0)["d10"] > shares(plan, 1)["d10"]
+    assert shares(plan, 1)["d10"] * plan.phases[1].laid.tokens <= 200_000
+
+
+@pytest.mark.parametrize(
+    ("curve", "code", "path", "message"),
+    [
+        ("{by: qualty}", "unknown-column", "by", "did you mean 'quality'"),
+        ("{by: mixed}", "curve-unordered", "by", "where others are"),
+        (
+            "{by: quality, max_factor: 1}",
+            "curve-over-max",
+            "max_factor",
+            "800,000 tokens are to be read of the 600,000",
+        ),
+        (
+            "{by: quality, p: 9, lambda: 0, max_factor: 6}",
+            "curve-over-max",
+            "max_factor",
+            r"p = 9, lambda = 0 reads bucket '10' 6.7.* times, max_factor is 6",
+        ),
+    ],
+)
+def test_what_can_not_be_drawn_so_is_refused_with_its_figures(write_spec, curve, code, path, message):
+    spec = write_spec(f"{{phase: all, weights: {{curve: {curve}}}}}", catalog=LEVELS, **STEPS)
+    with pytest.raises(SpecError, match=message) as caught:
+        make_plan(spec)
+    assert (caught.value.code, caught.value.place.path) == (code, f"phases[0].weights.curve.{path}")
+    assert caught.value.place.line is not None
+
+
+@pytest.mark.parametrize(
+    ("values", "found"),
+    [
+        (["v1.5", "v1.25"], "'v1.5'"),
+        (["low", "high"], "'low'"),
+        (["q1", ""], "no value"),
+        (["1", "q2"], "'1'"),
+        (["true", "false"], "'true'"),
+    ],
+)
+def test_values_without_a_known_order_are_refused_and_named(write_spec, values, found):
+    catalog = "domain,tokens,quality\n" + "".join(f"d{i},100000,{value}\n" for i, value in enumerate(values))
+    with pytest.raises(SpecError, match=f"has {found} for domain") as caught:
+        make_plan(write_spec("{phase: all, weights: {curve: {by: quality}}}", catalog=catalog))
+    assert caught.value.code == "curve-unordered"
+
+
+def test_a_pool_without_tokens_has_nothing_to_divide(write_spec):
+    with pytest.raises(SpecError) as caught:
+        make_plan(
+            write_spec("{phase: all, weights: {curve: {by: quality}}}", catalog="domain,tokens,quality\na,0,1\nb,0,2\n")
+        )
+    assert caught.value.code == "weights-all-zero"
