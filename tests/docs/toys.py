@@ -68,11 +68,12 @@ def examples(name: str) -> list[Example]:
         elif block.language == "text":
             steps.append(("mixture plan mixture.yaml", tuple(block.text.splitlines())))
         elif block.language == "console":
-            steps += _commands(block.text)
+            steps += commands(block.text)
     return found
 
 
-def _commands(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+def commands(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The commands of a `console` block, with the lines that stand below each."""
     for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
         command, *lines = part.splitlines()
         yield command, tuple(lines)
