@@ -19,7 +19,8 @@ from mixture.store.foreign.survey import FoundDocuments, Survey, refused, whole_
 from mixture.store.linked import How
 
 _FILE_MAGIC = b"ARROW1"
-_END = b"\xff\xff\xff\xff\0\0\0\0"
+_CONTINUED = b"\xff\xff\xff\xff"  # before each message of a stream
+_END = _CONTINUED + bytes(4)
 SAVED = "state.json"
 """In the folder of a dataset that was saved to disk; names its files."""
 
@@ -31,10 +32,7 @@ def saved_files(folder: Path) -> list[str] | None:
     """
     splits = folder / "dataset_dict.json"
     if splits.is_file():
-        names = json.loads(splits.read_bytes()).get("splits", [])
-        raise refused(
-            str(splits), f"has the splits {', '.join(names)}", "dataset-unfit", "name the folder of one of them"
-        )
+        raise refused(str(splits), "is of a dataset of several splits", "dataset-unfit", "name the folder of one")
     path = folder / SAVED
     if not path.is_file():
         return None
@@ -61,7 +59,7 @@ def survey(path: str, how: How) -> Survey:
         row = 0
         for batch in _batches(whole, path):
             dtype = dtype or list_type(batch.schema, column, path)
-            lists = batch.column(column)
+            lists = _column(batch, column)
             if not len(lists):
                 continue
             lengths = lengths_of(lists, path, row)
@@ -81,7 +79,7 @@ def _found(path: str, how: How) -> Iterator[FoundDocuments]:
     with opened(path) as file:
         row = 0
         for batch in _batches(file.for_arrow().read_buffer(), path):
-            lists = batch.column(how.column or COLUMN)
+            lists = _column(batch, how.column or COLUMN)
             ids = None if how.id is None else _ids(batch, how.id, path)
             yield whole_documents(lengths_of(lists, path, row), row, ids)
             row += len(lists)
@@ -90,25 +88,39 @@ def _found(path: str, how: How) -> Iterator[FoundDocuments]:
 def _ids(batch: pa.RecordBatch, column: str, path: str) -> pa.Array[Any]:
     if column not in batch.schema.names:
         raise refused(path, f"has no column '{column}'", "column-missing", f"there are {', '.join(batch.schema.names)}")
-    return batch.column(column).cast(pa.string())
+    return _column(batch, column)
+
+
+def _column(batch: pa.RecordBatch, name: str) -> pa.Array[Any]:
+    """A column whose offsets and lengths agree. Arrow ends the process where one that was damaged is read unasked."""
+    column = batch.column(name)
+    column.validate(full=True)
+    return column
 
 
 def _batches(whole: pa.Buffer, path: str) -> Iterator[pa.RecordBatch]:
     """The record batches. Errors: StoreError `file-damaged` where a stream has no end: Arrow gives what is left."""
-    if whole.slice(0, len(_FILE_MAGIC)).to_pybytes() == _FILE_MAGIC:
+    if _is_file(whole):
         file = pa.ipc.open_file(whole)
         yield from (file.get_batch(number) for number in range(file.num_record_batches))
         return
-    if whole.slice(max(0, whole.size - len(_END))).to_pybytes() != _END:
+    seen = memoryview(whole)
+    if bytes(seen[: len(_CONTINUED)]) != _CONTINUED:
+        hint = f"a dataset that Hugging Face saved is named by its folder, the one that has {SAVED}"
+        raise refused(path, "does not begin as a file or stream of Arrow's does", "file-damaged", hint)
+    if bytes(seen[-len(_END) :]) != _END:
         raise refused(path, "has no end of stream: it was cut short", "file-damaged")
     with pa.ipc.open_stream(whole) as stream:
         yield from stream
 
 
 def _schema(whole: pa.Buffer) -> pa.Schema:
-    if whole.slice(0, len(_FILE_MAGIC)).to_pybytes() == _FILE_MAGIC:
-        return pa.ipc.open_file(whole).schema
-    return pa.ipc.open_stream(whole).schema
+    return pa.ipc.open_file(whole).schema if _is_file(whole) else pa.ipc.open_stream(whole).schema
+
+
+def _is_file(whole: pa.Buffer) -> bool:
+    """Whether it is a file of record batches, and no stream of them."""
+    return bytes(memoryview(whole)[: len(_FILE_MAGIC)]) == _FILE_MAGIC
 
 
 def _place(lists: pa.Array[Any], whole: pa.Buffer, dtype: np.dtype[Any], path: str) -> tuple[int, int]:

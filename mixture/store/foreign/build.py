@@ -78,7 +78,7 @@ def add_domain(
 
     fields: the keys that a sources file has for it: format, files, …; paths are relative to this process's folder
 
-    Errors: those of `build_catalog`; StoreError `domain-exists`, `not-a-catalog`.
+    Errors: those of `build_catalog`; StoreError `domain-exists`, `not-a-catalog`, `catalog-busy`, `store-replaced`.
     """
     before = before_of(Path(folder))
     source = link_source(name, fields, base_of(before.folder))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +10,7 @@ from pathlib import Path
 from mixture.errors import Place, StoreError
 from mixture.store.foreign.ids import look_at_ids
 from mixture.store.foreign.making import CatalogHead, CountedBefore, Making, PlannedDomain, Progress
+from mixture.store.foreign.replacing import exchange, replacing
 from mixture.store.foreign.sources import LinkSource
 from mixture.store.intake.labels import Label, Labels
 from mixture.store.intake.workplace import on_disk
@@ -70,11 +69,12 @@ class Work:
 
 def before_of(folder: Path) -> CountedBefore:
     """The catalog that is there. Errors: StoreError, `not-a-catalog` among them."""
+    standing = Standing(folder)
     manifest = read_any(folder)
     if not isinstance(manifest, LinkedManifest):
         place = Place(file=str(folder))
         raise StoreError("has its tokens itself", code="not-a-catalog", place=place, hint="`mixture catalog build`")
-    return CountedBefore(folder, manifest)
+    return CountedBefore(folder, manifest, standing)
 
 
 def sources_of(before: CountedBefore) -> list[LinkSource]:
@@ -108,6 +108,8 @@ def replace_catalog(
 
     numbers: of the domains of which files are counted
     changes: gets what was written before it is put there, and refuses it by raising
+
+    Errors: StoreError `catalog-busy`, and `store-replaced` where another process wrote one since `before` was read.
     """
     place = before.folder.resolve()
     base = base_of(before.folder)
@@ -119,9 +121,9 @@ def replace_catalog(
         end_of_document=manifest.end_of_document.token,
         dtype=manifest.dtype,
     )
-    beside = Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=base))
-    try:
-        made = Work(beside, base, threads, progress)
+    with replacing(place) as work:
+        before.check()
+        made = Work(work, base, threads, progress)
         written = made.write(Making(head, planned, base=base, before=before), numbers, is_full=is_full)
         report = CatalogReport(
             before.folder,
@@ -130,12 +132,5 @@ def replace_catalog(
             changes(written),
         )
         on_disk(made.folder)
-        place.rename(beside / "before")
-        try:
-            made.folder.rename(place)
-        except BaseException:
-            (beside / "before").rename(place)
-            raise
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
+        exchange(made.folder, place)
     return report

@@ -45,5 +45,5 @@ def survey(path: str, how: How, vocabulary: int) -> Survey:
                 return native.survey(path, how)
     except FileNotFoundError as error:
         raise refused(path, "is not there", "file-missing") from error
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:  # the last: a column's name in Parquet
         raise refused(path, f"can not be read: {error}", "store-unreadable") from error

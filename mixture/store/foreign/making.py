@@ -72,9 +72,13 @@ class CatalogHead:
 class CountedBefore:
     """A catalog that is there: what was counted for it need not be counted again."""
 
-    def __init__(self, folder: Path, manifest: LinkedManifest) -> None:
-        self.folder, self.manifest = folder, manifest
-        self._documents = Documents(folder, manifest, Standing(folder))
+    def __init__(self, folder: Path, manifest: LinkedManifest, standing: Standing) -> None:
+        self.folder, self.manifest, self._standing = folder, manifest, standing
+        self._documents = Documents(folder, manifest, standing)
+
+    def check(self) -> None:
+        """Whether it still is. Errors: StoreError `store-replaced`."""
+        self._standing.check()
 
     @cached_property
     def _pieces(self) -> pa.Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import tokenize
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ def numpy_header(file: SourceFile) -> tuple[np.dtype[Any], int, tuple[int, ...]]
         version = np.lib.format.read_magic(header)
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         shape, is_fortran, dtype = read(header)
-    except ValueError as error:
+    except (ValueError, SyntaxError, tokenize.TokenError) as error:  # NumPy reads it as Python's text
         raise refused(file.path, f"its header can not be read: {error}", "file-damaged") from error
     if is_fortran and len(shape) > 1:
         raise refused(file.path, "is laid out by columns", "layout-unfit", "rows one behind the other are right here")

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Iterator
+from csv import reader as csv_rows
 from typing import Any
 
 import numpy as np
@@ -130,8 +131,9 @@ def _columns(file: SourceFile) -> tuple[list[str], bool]:
         start = bytes(_unpacked(file).read(_LINE_BYTES)) if file.size else b""
     except OSError as error:
         raise refused(file.path, f"can not be read: {error}", "documents-unreadable") from error
-    first = [name.strip() for name in start.split(b"\n")[0].decode(errors="replace").split(",")]
-    if first == [""]:
+    line = start.split(b"\n")[0].decode("utf-8-sig", errors="replace")
+    first = [name.strip() for name in next(csv_rows([line]), [])]
+    if first in ([], [""]):
         return [], False
     is_named = not first[0].isdigit()
     names = first if is_named else ["start", "end", "id"][: len(first)]

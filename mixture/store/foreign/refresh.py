@@ -31,7 +31,8 @@ def refresh_catalog(
     accept: domains may change: locks that were made before do not fit any more
     full:   keep the SHA-256 of all of every file
 
-    Errors: those of `build_catalog`; StoreError `catalog-changed` where a domain would change and that is not accepted.
+    Errors: those of `build_catalog`; StoreError `catalog-changed` where a domain would change and that is not accepted,
+    `catalog-busy`, `store-replaced`.
     """
     before = before_of(Path(folder))
     base = base_of(before.folder)

@@ -22,7 +22,7 @@ class FoundDocuments:
 
     tokens: int64 [n]
     number: int64 [n], the number of each in its file, from 0, empty ones counted: it names those without an id
-    ids:    their ids, null where one has none; None: none has
+    ids:    their ids, texts, null where one has none; None: none has
     """
 
     tokens: NDArray[np.int64]
@@ -32,7 +32,7 @@ class FoundDocuments:
     def named(self, file: str) -> pa.Array[Any]:
         """The id of each: its own, or the file's name with its number."""
         made = pa.array([f"{file}#{number}" for number in self.number.tolist()], pa.string())
-        return made if self.ids is None else self.ids.cast(pa.string()).fill_null(made)
+        return made if self.ids is None else self.ids.fill_null(made)
 
 
 DocumentReader = Callable[[], Iterator[FoundDocuments]]
@@ -73,9 +73,16 @@ def one_piece(dtype: np.dtype[Any], place: int, tokens: int, documents: Document
 
 
 def whole_documents(lengths: NDArray[np.int64], first: int, ids: pa.Array[Any] | None = None) -> FoundDocuments:
-    """Documents of these lengths, of which the first has this number; empty ones are left out."""
+    """Documents of these lengths, of which the first has this number; empty ones are left out.
+
+    Errors: ArrowInvalid where an id is no text: Arrow does not look at that by itself.
+    """
     kept = np.flatnonzero(lengths)
-    return FoundDocuments(lengths[kept], first + kept, None if ids is None else ids.take(pa.array(kept)))
+    if ids is not None:
+        ids = ids.cast(pa.string())
+        ids.validate(full=True)
+        ids = ids.take(pa.array(kept))
+    return FoundDocuments(lengths[kept], first + kept, ids)
 
 
 def token_type(dtype: np.dtype[Any], path: str) -> np.dtype[Any]:

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.feather
+import pyarrow.parquet as pq
 import pytest
 from store.foreign.token_files import catalog, write_arrow, write_megatron, write_parquet, write_raw
 
@@ -290,3 +291,75 @@ def test_one_unfinished_domain_among_many_stops_all_of_it_and_is_named(tmp_path)
     with pytest.raises(StoreError, match="domain 'd23': the file is missing") as refused:
         open_store(tmp_path / "catalog")
     assert refused.value.code == "file-missing"
+
+
+@pytest.mark.parametrize("at", [10, 30, 60])
+def test_a_header_of_numpy_that_is_no_text_of_it_is_refused(tmp_path, at):
+    np.save(tmp_path / "web.npy", np.arange(9, dtype=np.uint16))
+    poke(tmp_path / "web.npy", at, b"\x00{")
+    with pytest.raises(StoreError, match="its header can not be read") as refused:
+        catalog(tmp_path, RAW)
+    assert refused.value.code == "file-damaged"
+
+
+def test_an_arrow_file_whose_offsets_lead_out_of_it_is_refused_and_ends_no_process(tmp_path):
+    write_arrow(tmp_path / "web.arrow", DOCUMENTS)
+    offsets = np.array([0, 3, 5, 9], np.int32).tobytes()
+    at = (tmp_path / "web.arrow").read_bytes().index(offsets)
+    for place, wrong in ((0, 1 << 20), (4, -1), (8, 1 << 30), (12, 1 << 30)):
+        write_arrow(tmp_path / "web.arrow", DOCUMENTS)
+        poke(tmp_path / "web.arrow", at + place, np.int32(wrong).tobytes())
+        with pytest.raises(StoreError, match=r"web\.arrow.*can not be read") as refused:
+            catalog(tmp_path, {"web": "format: arrow, files: [web.arrow]"})
+        assert refused.value.code == "store-unreadable"
+
+
+def test_a_file_that_is_not_of_arrow_is_said_to_be_none(tmp_path):
+    (tmp_path / "state.json").write_text("{}")
+    with pytest.raises(StoreError, match="does not begin as a file or stream of Arrow's does") as refused:
+        catalog(tmp_path, {"web": "format: arrow, files: [state.json]"})
+    assert refused.value.code == "file-damaged"
+    assert "named by its folder" in str(refused.value.hint)
+
+
+@pytest.mark.parametrize("held", ["{", "[]", '{"splits": 5}', '{"splits": ["train", "test"]}'])
+def test_a_dataset_of_several_splits_is_refused_whatever_its_file_says(tmp_path, held):
+    (tmp_path / "saved").mkdir()
+    (tmp_path / "saved" / "dataset_dict.json").write_text(held)
+    with pytest.raises(StoreError, match="several splits") as refused:
+        catalog(tmp_path, {"web": "format: arrow, files: [saved]"})
+    assert refused.value.code == "dataset-unfit"
+
+
+def test_a_parquet_file_with_a_column_whose_name_is_no_text_is_refused(tmp_path):
+    write_parquet(tmp_path / "web.parquet", DOCUMENTS)
+    held = (tmp_path / "web.parquet").read_bytes()
+    (tmp_path / "web.parquet").write_bytes(held.replace(b"input_ids", b"\xe9nput_ids"))
+    with pytest.raises(StoreError, match=r"web\.parquet.*can not be read") as refused:
+        catalog(tmp_path, {"web": "format: parquet, files: [web.parquet]"})
+    assert refused.value.code == "store-unreadable"
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow"])
+def test_ids_that_are_no_text_are_refused_before_they_are_kept(tmp_path, form):
+    ids = pa.Array.from_buffers(
+        pa.string(), 2, [None, pa.py_buffer(np.array([0, 1, 2], "<i4")), pa.py_buffer(b"a\xff")]
+    )
+    table = pa.table({"input_ids": pa.array([[1], [2]], pa.list_(pa.int32())), "id": ids})
+    if form == "parquet":
+        pq.write_table(table, tmp_path / "web.parquet")
+    else:
+        with pa.ipc.new_stream(str(tmp_path / "web.arrow"), table.schema) as writer:
+            writer.write_table(table)
+    with pytest.raises(StoreError, match="can not be read") as refused:
+        catalog(tmp_path, {"web": f"format: {form}, files: [web.{form}], id: id"})
+    assert refused.value.code == "store-unreadable"
+
+
+def test_a_table_of_documents_may_have_commas_in_quotes_and_a_mark_of_its_encoding(tmp_path):
+    for start in ("", "\ufeff", "start,end,id,src,loc\n", "\ufeffstart,end,id,src,loc\n"):
+        write_raw(tmp_path / "web.npy", DOCUMENTS, beside=None)
+        rows = '0,3,"one, two",a,0\n3,5,b,"x,y",1\n5,9,c,z,2\n'
+        (tmp_path / "web.csv").write_text(start + rows, encoding="utf-8")
+        store = catalog(tmp_path, RAW, name=f"catalog{len(start)}{start[:1]!r}")
+        assert store.documents_from("web", 0, 9)["id"].to_pylist() == ["one, two", "b", "c"]
