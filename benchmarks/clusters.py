@@ -14,17 +14,16 @@ import argparse
 import hashlib
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 
+from benchmarks.memory import watched
 from mixture.clusters import TFIDF, ClusterOptions, ClusterStage, Engine, Processes, Ray, cluster
 
 ROW = "{:<12} {:>8} {:>7} {:>7} {:>7} {:>8} {:>8} {:>7} {:>10}  {}"
@@ -53,7 +52,7 @@ def main() -> None:
     for name in names:
         with tempfile.TemporaryDirectory() as folder:
             command = [sys.executable, "-m", "benchmarks.clusters", *sys.argv[1:], "--run", name, "-o", f"{folder}/out"]
-            found, memory = _watched(command)
+            found, memory = watched(command)
         if not first:
             first = found
             print(f"{found['documents']:,} documents, {found['bytes'] / 1e6:.1f} MB, {found['sources']} sources")
@@ -64,40 +63,6 @@ def main() -> None:
 
 def _processes(count: int) -> str:
     return f"{count} process{'es' if count > 1 else ''}"
-
-
-def _watched(command: list[str]) -> tuple[dict[str, Any], int]:
-    """What a run prints, and the most bytes of memory that it and all it started had at once."""
-    most = 0
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as run:
-        while run.poll() is None:
-            most = max(most, sum(map(_memory, _family(run.pid))))
-            time.sleep(0.25)
-        printed = run.stdout.read() if run.stdout else b""
-    if run.returncode:
-        raise SystemExit(run.returncode)
-    return json.loads(printed.splitlines()[-1]), most
-
-
-def _family(pid: int) -> list[int]:
-    """A process and all that it has started."""
-    children: dict[int, list[int]] = defaultdict(list)
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):  # it has just ended
-            parent = int(path.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[1])
-            children[parent].append(int(path.parent.name))
-    found = [pid]
-    for one in found:
-        found += children[one]
-    return found
-
-
-def _memory(pid: int) -> int:
-    with suppress(OSError):
-        for line in Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="utf-8").splitlines():
-            if line.startswith("Pss:"):
-                return int(line.split()[1]) << 10
-    return 0
 
 
 def _run(name: str, sources: Path, out: Path, options: ClusterOptions) -> dict[str, Any]:
