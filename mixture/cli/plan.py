@@ -15,11 +15,12 @@ from mixture.errors import LockError, Place
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from mixture.plan import Finding, Lock, Plan
+    from mixture.plan import Finding, Lock, Plan, PlannedPhase
     from mixture.spec import Spec
     from mixture.store import Store
 
 SHOWN_DOMAINS = 40
+SHOWN_CHANGES = 8
 
 SpecFile = Annotated[Path, typer.Argument(metavar="SPEC", help="A mixture spec, a YAML file.")]
 WorldSize = Annotated[
@@ -185,6 +186,9 @@ def show(plan: Plan, *, most: int | None) -> None:
     for made in (_phases, lambda plan, exact: _domains(plan, most, exact)):
         whole, width = made(plan, True), terminal_width()
         print_table(whole if width is None or width_of(whole) <= width else made(plan, False))
+    for phase in plan.phases:
+        if phase.changes:
+            print(_transition(phase) + "\n")
     rest = sorted((domain.tokens_drawn for domain in plan.domains), reverse=True)[most:] if most else []
     if rest:
         print(f"… and {len(rest)} more domains with {sum(rest):,} tokens read; --all shows them\n")
@@ -211,6 +215,16 @@ def _phases(plan: Plan, exact: bool) -> Table:
         spans, sizes = (laid.first_step, laid.steps, laid.tokens), (*batch, laid.sequence_length, laid.mix_steps)
         shown.add_row(plain(phase.name), *map(number, spans), share, *map(number, sizes))
     return shown
+
+
+def _transition(phase: PlannedPhase) -> str:
+    """What a phase whose weights change inside of it has in the table, and where they change."""
+    at = [f"{step:,}" for step in phase.changes[:SHOWN_CHANGES]]
+    more = len(phase.changes) - len(at)
+    return (
+        f"The weights of phase {phase.name!r} change inside of it, at step {', '.join(at)}"
+        f"{f' and {more:,} more' if more else ''}: the table has their mean over its steps"
+    )
 
 
 def _domains(plan: Plan, most: int | None, exact: bool) -> Table:

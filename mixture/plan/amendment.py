@@ -97,6 +97,17 @@ def goes_on(data: ScheduleData, step: int) -> bool:
     return not is_parted and all(one.first_step != step for one in data.batches)
 
 
+def goes_on_as_locked(amendment: Amendment, data: ScheduleData) -> bool:
+    """Whether an amended run changes weights at the step inside of a phase, and as the lock does: at a stair."""
+    lock, step = amendment.lock, amendment.step
+    is_inside = any(one.first_step < step < one.first_step + one.steps for one in lock.phases)
+    was, now = (next((one for one in run.segments if one.first_step == step), None) for run in (lock.data, data))
+    if not is_inside or was is None or now is None or any(one.first_step == step for one in data.batches):
+        return False
+    extra = (0,) * (len(now.weights) - len(was.weights))
+    return _go_on(replace(was, weights=was.weights + extra), now)
+
+
 def _until(segment: Segment, step: int) -> Segment:
     steps = step - segment.first_step
     return segment if segment.steps <= steps else replace(segment, steps=steps)

@@ -11,6 +11,9 @@ from pydantic import BaseModel
 from mixture.json_text import digest
 from mixture.spec import Extent, Spec, TableColumn
 
+_LATER = ("domain_max_epochs", "transition")
+"""Keys that came later: where they are not used, the digest is the one that locks already have."""
+
 
 def spec_digest(spec: Spec, columns: Mapping[TableColumn, Mapping[str, Fraction]]) -> str:
     """The digest of what a spec says. A table's column counts as the weights in it, the catalog has its own digest.
@@ -20,7 +23,7 @@ def spec_digest(spec: Spec, columns: Mapping[TableColumn, Mapping[str, Fraction]
     said = {
         name: _plain(getattr(spec, name), columns)
         for name in type(spec).model_fields
-        if name not in ("path", "places", "catalog", "accept")
+        if name not in ("path", "places", "catalog", "accept") and (getattr(spec, name) or name not in _LATER)
     }
     return digest(said | {"accept": sorted(set(spec.accept))})
 
@@ -33,7 +36,8 @@ def _plain(value: object, columns: Mapping[TableColumn, Mapping[str, Fraction]])
         case Extent():
             return {"form": value.form.value, "amount": str(Fraction(value.amount)), "unit": value.unit.value}
         case BaseModel():
-            return {name: _plain(getattr(value, name), columns) for name in type(value).model_fields}
+            held = {name: getattr(value, name) for name in type(value).model_fields}
+            return {name: _plain(one, columns) for name, one in held.items() if one or name not in _LATER}
         case Mapping():
             return {name: _plain(held, columns) for name, held in value.items()}
         case tuple():

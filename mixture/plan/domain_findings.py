@@ -9,7 +9,7 @@ from math import ceil
 
 from mixture.catalog import CatalogDomain
 from mixture.names import look_alikes
-from mixture.plan.caps import tokens_over_cap
+from mixture.plan.caps import max_epochs, tokens_over_cap
 from mixture.plan.figures import decimal
 from mixture.plan.findings import Finding, named
 from mixture.plan.phases import PhaseSteps
@@ -49,9 +49,8 @@ class DomainsOfRun:
         return [drawn[d] * phase.sequence_length for phase, drawn in zip(self.phases, self.drawn, strict=True)]
 
     def max_epochs(self, d: int) -> Fraction | None:
-        """How often a domain may be read: its own limit, or the spec's."""
-        own = self.domains[d].max_epochs
-        return self.spec.max_epochs if own is None else own
+        """How often a domain may be read."""
+        return max_epochs(self.spec, self.domains[d])
 
     def find(self) -> Iterator[Finding]:
         """All findings about domains, by kind."""
@@ -168,8 +167,10 @@ class DomainsOfRun:
 
     def _missing(self) -> Iterator[Finding]:
         for i, own in enumerate(self.weights):
-            missing = [d for d in range(len(self.domains)) if d not in own.shares and self.weighed_in(d)]
-            if own.lists and missing:
+            if own.listed is None:
+                continue
+            missing = [d for d in range(len(self.domains)) if d not in own.listed and self.weighed_in(d)]
+            if missing:
                 yield Finding(
                     FindingCode.DOMAIN_MISSING_IN_PHASE,
                     f"phase {self.phases[i].name!r} does not list {self._named(missing)}, which other phases weigh",

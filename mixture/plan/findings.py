@@ -34,6 +34,7 @@ LEVELS: Mapping[FindingCode, Level] = {
     FindingCode.STEP_TOKENS_CHANGED: Level.WARNING,
     FindingCode.BOUNDARY_ROUNDED: Level.NOTE,
     FindingCode.WEIGHTS_SCALED: Level.NOTE,
+    FindingCode.TEMPERATURE_SHARPENS: Level.NOTE,
     FindingCode.CURVE_FITTED: Level.NOTE,
     FindingCode.TOKENS_SKIPPED: Level.NOTE,
     FindingCode.ZERO_WEIGHT: Level.NOTE,

@@ -81,7 +81,8 @@ def rung_text(rung: Rung, path: Path) -> str:
 def _edits(spec: Spec) -> Iterator[tuple[int, PhaseEdit]]:
     for i, phase in enumerate(spec.phases):
         extent = None if phase.extent is None else (phase.extent.form, _part(phase.extent))
-        yield i, PhaseEdit(extent=extent, batch=None if phase.batch is None else _batch(phase.batch))
+        stairs = None if phase.transition is None else (phase.transition.steps, phase.transition.parts)
+        yield i, PhaseEdit(extent, batch=None if phase.batch is None else _batch(phase.batch), transition=stairs)
 
 
 def _part(extent: Extent) -> str:

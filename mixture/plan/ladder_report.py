@@ -27,6 +27,7 @@ def rung_json(rung: Rung) -> Json:
                 "asked_end": json_value(phase.laid.asked_end),
                 "batch_sequences": phase.laid.batch_sequences,
                 "sequence_length": phase.laid.sequence_length,
+                **({"weights_change": list(phase.changes)} if phase.changes else {}),
             }
             for phase in plan.phases
         ],

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from mixture.errors import PlanError, UnitError
 from mixture.plan.figures import decimal
-from mixture.plan.phases import PhaseSteps, batch_place, round_half_up
-from mixture.spec import BatchSize, Budget, Extent, Form, Phase, Spec
+from mixture.plan.phases import PhaseSteps, batch_place, lay_out, round_half_up
+from mixture.spec import BatchSize, Budget, Extent, Form, Phase, Spec, Transition
 from mixture.units import SUFFIXES, Unit, format_count, format_exact, parse_count, quote
 
 LARGEST_BATCH = 2**31 - 1
@@ -56,6 +56,9 @@ def rung_spec(spec: Spec, phases: Sequence[PhaseSteps], size: RungSize) -> Spec:
     Batches keep their ratio: what has its own batch, in sequences or in tokens, has it times BATCH ÷ the spec's batch,
     in sequences of the spec's length. Lengths, `mix`, weights, limits and the seed stay.
 
+    A transition is as large a part of its phase, in steps, rounded half up: at least one, at most all, and no more
+    stairs than steps.
+
     Raises PlanError: `batch-not-whole` where a batch would not be whole, `run-too-short` for less than half a step.
     """
     own = batch_sequences(spec)
@@ -65,7 +68,7 @@ def rung_spec(spec: Spec, phases: Sequence[PhaseSteps], size: RungSize) -> Spec:
         phase.model_copy(update={"batch": phase.batch and _scaled(spec, i, factor, size, own), "extent": extent})
         for i, (phase, extent) in enumerate(zip(spec.phases, _extents(spec, phases), strict=True))
     ]
-    return spec.model_copy(
+    rung = spec.model_copy(
         update={
             "mixture": f"{spec.mixture}-{size.label}",
             "batch": batch,
@@ -73,6 +76,27 @@ def rung_spec(spec: Spec, phases: Sequence[PhaseSteps], size: RungSize) -> Spec:
             "phases": tuple(made),
         }
     )
+    if not any(phase.transition for phase in made):
+        return rung
+    return rung.model_copy(update={"phases": tuple(_with_transitions(rung, phases))})
+
+
+def _with_transitions(rung: Spec, full: Sequence[PhaseSteps]) -> Iterator[Phase]:
+    """The phases of a rung, transitions scaled with them; `full` are those of the full run, laid out."""
+    laid = lay_out(rung)
+    for i, phase in enumerate(rung.phases):
+        asked = phase.transition
+        if asked is None:
+            yield phase
+            continue
+        steps = round_half_up(asked.steps * _asked_steps(laid, i) / _asked_steps(full, i))
+        steps = max(1, min(steps, laid[i].steps))
+        yield phase.model_copy(update={"transition": Transition(steps=steps, parts=min(asked.parts, steps))})
+
+
+def _asked_steps(phases: Sequence[PhaseSteps], index: int) -> Fraction:
+    """The steps of a phase before rounding."""
+    return phases[index].asked_end - (phases[index - 1].asked_end if index else 0)
 
 
 def batch_sequences(spec: Spec) -> Fraction:

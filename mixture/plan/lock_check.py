@@ -12,6 +12,7 @@ from mixture.plan.amendment import Amendment
 from mixture.plan.figures import decimal
 from mixture.plan.lock import Lock
 from mixture.plan.plan import Plan, make_plan
+from mixture.plan.stairs import changes_inside
 from mixture.plan.weights import drawable
 from mixture.schedule import WHOLE, ScheduleData
 from mixture.spec import FindingCode, Spec
@@ -202,15 +203,17 @@ def _pairs(lock: Lock, plan: Plan) -> Iterator[tuple[str, str, object, object]]:
         if not phase.laid.steps:
             continue  # it left nothing in the schedule
         batch = [held for held in locked.batches if held.first_step <= first][-1]
-        segment = [held for held in locked.segments if held.first_step <= first][-1]
+        segment = [held for held in locked.segments if held.first_step < phase.laid.end_step][-1]
         laid = phase.laid
         yield f"the batch of phase {phase.name!r}, in sequences,", path, batch.sequences, laid.batch_sequences
         yield f"the number of steps mixed in phase {phase.name!r}", path, batch.mix_steps, laid.mix_steps
         yield f"the sequence length of phase {phase.name!r}", path, segment.sequence_length, laid.sequence_length
-        weights = [held for held in now.segments if held.first_step <= first][-1].weights
+        weights = [held for held in now.segments if held.first_step < laid.end_step][-1].weights
         for domain, weight, weight_now in zip(locked.domains, segment.weights, weights, strict=False):
             what = f"the weight of {domain.name!r} in phase {phase.name!r}"
             yield what, f"{path}.weights", Fraction(weight, WHOLE), Fraction(weight_now, WHOLE)
+        changes = [[format_count(step) for step in changes_inside(held, laid)] for held in (locked, now)]
+        yield f"the list of steps at which weights change in phase {phase.name!r}", f"{path}.transition", *changes
     yield "the block, in tokens,", "shuffle", locked.block_tokens, now.block_tokens
     yield "the window, in blocks,", "shuffle", locked.window_blocks, now.window_blocks
     yield "the schedule", "", locked, now

@@ -12,8 +12,9 @@ from mixture.plan.amendment import Amendment
 from mixture.plan.lock import Lock, LockPhase
 from mixture.plan.phases import PhaseSteps
 from mixture.plan.planned import PlannedPhase
+from mixture.plan.stairs import Part, changes_inside
 from mixture.plan.weights import PhaseWeights
-from mixture.schedule import WHOLE
+from mixture.schedule import WHOLE, ScheduleData
 from mixture.spec import Spec
 from mixture.units import format_count
 
@@ -34,8 +35,12 @@ class Past:
 
     def weights(self, own: PhaseWeights) -> PhaseWeights:
         """Weights over the catalog's domains as weights over the run's."""
-        shares = {self.index[d]: share for d, share in own.shares.items()}
-        return replace(own, shares=shares, paths={self.index[d]: path for d, path in own.paths.items()})
+        return replace(
+            own,
+            shares={self.index[d]: share for d, share in own.shares.items()},
+            paths={self.index[d]: path for d, path in own.paths.items()},
+            listed=None if own.listed is None else frozenset(self.index[d] for d in own.listed),
+        )
 
     def cut(self, phases: Sequence[PhaseSteps]) -> tuple[PhaseSteps, ...]:
         """The part of a new spec's phases that is to come."""
@@ -45,6 +50,12 @@ class Past:
             for one in phases
             if one.end_step > step
         )
+
+    def parts(self, parts: Sequence[Part]) -> tuple[Part, ...]:
+        """The parts of a new spec's phases that are to come, with weights over the run's domains."""
+        laid = self.cut([part.laid for part in parts])
+        coming = parts[len(parts) - len(laid) :]
+        return tuple(Part(one, self.weights(part.weights)) for one, part in zip(laid, coming, strict=True))
 
     def phases(self) -> tuple[PlannedPhase, ...]:
         """The lock's phases as they run up to the step."""
@@ -60,11 +71,12 @@ class Past:
 
 
 def joined_phases(
-    past: Sequence[PlannedPhase], coming: Sequence[PlannedPhase], *, is_one: bool
+    past: Sequence[PlannedPhase], coming: Sequence[PlannedPhase], data: ScheduleData, *, is_one: bool
 ) -> tuple[PlannedPhase, ...]:
     """The phases of an amended run. What goes on under a name that was there, in another way, is `NAME@STEP`.
 
-    is_one: nothing changes at the amendment's step, so a phase that lies across it is one
+    data:   the amended run's
+    is_one: nothing changes at the amendment's step but what the lock has there, so a phase that lies across it is one
 
     Raises AmendError, `phase-again`, where that name was there, too.
     """
@@ -79,11 +91,20 @@ def joined_phases(
             steps=before.laid.steps + after.laid.steps,
         )
         drawn = tuple(a + b for a, b in zip(before.sequences, after.sequences, strict=True))
-        out.append(PlannedPhase(laid, after.shares, drawn))
+        out.append(PlannedPhase(laid, _mean(before, after, data), drawn, after.final))
     for phase in rest:
         name = free_name(phase.name, phase.laid.first_step, {one.name for one in out})
         out.append(replace(phase, laid=replace(phase.laid, name=name)))
-    return tuple(out)
+    return tuple(replace(phase, changes=changes_inside(data, phase.laid)) for phase in out)
+
+
+def _mean(before: PlannedPhase, after: PlannedPhase, data: ScheduleData) -> tuple[Fraction, ...]:
+    """The shares of a phase that lies across an amendment: exact where they are the same all over."""
+    whole = replace(before.laid, steps=before.laid.steps + after.laid.steps)
+    if not changes_inside(data, whole):
+        return after.shares
+    pairs = zip(before.shares, after.shares, strict=True)
+    return tuple((a * before.laid.steps + b * after.laid.steps) / whole.steps for a, b in pairs)
 
 
 def plain_name(name: str, first_step: int) -> str:
@@ -213,5 +234,7 @@ def _planned(lock: Lock, phase: LockPhase, num_domains: int) -> PlannedPhase:
         batch_sequences=batch.sequences,
         mix_steps=batch.mix_steps,
     )
-    shares = (*(Fraction(sum(one), WHOLE * phase.steps) for one in weighed), *[Fraction(0)] * extra)
-    return PlannedPhase(laid, shares, (*counts.tolist(), *[0] * extra))
+    none = [Fraction(0)] * extra
+    shares = (*(Fraction(sum(one), WHOLE * phase.steps) for one in weighed), *none)
+    final = (*(Fraction(weight, WHOLE) for weight in inside[-1].weights), *none)
+    return PlannedPhase(laid, shares, (*counts.tolist(), *[0] * extra), final)

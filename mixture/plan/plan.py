@@ -9,7 +9,8 @@ from itertools import pairwise
 from mixture.catalog import Catalog, read_catalog
 from mixture.errors import AmendError, PlanError, ScheduleError, SpecError
 from mixture.plan import run_findings
-from mixture.plan.amendment import Amendment, goes_on, joined
+from mixture.plan.amendment import Amendment, goes_on, goes_on_as_locked, joined
+from mixture.plan.caps import check_capped
 from mixture.plan.curve_findings import fitted_curves
 from mixture.plan.digests import spec_digest
 from mixture.plan.domain_findings import DomainsOfRun, counted_with, undrawable_phases
@@ -18,7 +19,8 @@ from mixture.plan.past import check_lengths, joined_phases, past_of
 from mixture.plan.phases import PhaseSteps, lay_out
 from mixture.plan.planned import PlannedDomain, PlannedPhase
 from mixture.plan.segments import schedule_data
-from mixture.plan.weights import PhaseWeights, drawable, weigh
+from mixture.plan.stairs import changes_inside, drawn_weights, parts_of
+from mixture.plan.weights import drawable, weigh
 from mixture.schedule import WHOLE, Schedule, ScheduleData, apportion
 from mixture.spec import Spec
 from mixture.units import format_count
@@ -102,16 +104,17 @@ def make_plan(
         raise SpecError("the catalog has no domain to draw from", code="catalog-empty", place=spec.place("catalog"))
     laid = lay_out(spec)
     weighed = weigh(spec, catalog, laid)
+    check_capped(spec, {domain.name for domain in (*domains, *(amends.lock.data.domains if amends else ()))})
+    parts = parts_of(spec, laid, weighed.phases)
     past = past_of(amends, spec, domains) if amends else None
-    weights: Sequence[PhaseWeights] = weighed.phases
     phases = laid
     if past is not None:
-        phases, weights = past.cut(laid), [past.weights(own) for own in weights]
-        weights = weights[len(weights) - len(phases) :]
+        phases, parts = past.cut(laid), past.parts(parts)
         domains, pools = past.domains, past.amendment.lock.data.pools
         check_lengths(past.amendment, spec, phases)
-    shares = [own.dense(len(domains)) for own in weights]
-    data = schedule_data(spec, domains, phases, [tuple(apportion(own, WHOLE)) for own in shares], pools=pools or {})
+    weights = drawn_weights(parts)
+    integers = [tuple(apportion(part.weights.dense(len(domains)), WHOLE)) for part in parts]
+    data = schedule_data(spec, domains, [part.laid for part in parts], integers, pools=pools or {})
     if past is not None:
         _check_end(past.amendment, spec, laid)
         data = joined(past.amendment, data)
@@ -124,15 +127,27 @@ def make_plan(
     before = past.tokens_read if past else [0] * len(domains)
     tokenizer = spec.tokenizer or (amends and amends.lock.tokenizer) or next(iter(counted_with(domains, weights)), None)
     run = DomainsOfRun(spec, held, phases, weights, undrawable, drawn, before, tokenizer)
-    coming = [PlannedPhase(*parts) for parts in zip(phases, shares, drawn, strict=True)]
+    final = {part.laid.index: part.weights for part in parts}
+    coming = [
+        PlannedPhase(
+            phase,
+            own.dense(len(domains)),
+            sequences,
+            final[phase.index].dense(len(domains)),
+            changes_inside(data, phase),
+        )
+        for phase, own, sequences in zip(phases, weights, drawn, strict=True)
+    ]
     if past is not None:
-        coming = list(joined_phases(past.phases(), coming, is_one=goes_on(data, past.amendment.step)))
+        is_one = goes_on(data, past.amendment.step) or goes_on_as_locked(past.amendment, data)
+        coming = list(joined_phases(past.phases(), coming, data, is_one=is_one))
     findings = [
         *run_findings.budget_mismatch(spec, [phase.laid for phase in coming], is_amended=past is not None),
         *run_findings.boundaries(spec, phases),
         *(run_findings.undivided_batches(spec, phases, world_size) if world_size else ()),
         *run.find(),
         *run_findings.scaled_weights(spec, laid[len(laid) - len(phases) :], weights),
+        *run_findings.sharpened(spec, phases),
         *fitted_curves(spec, laid[len(laid) - len(phases) :], weights),
         *run_findings.skipped_tokens(spec, phases, schedule, known),
         *(run_findings.step_tokens_changed(spec, past.last_phase(), phases) if past is not None else ()),

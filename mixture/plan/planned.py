@@ -10,16 +10,20 @@ from mixture.plan.phases import PhaseSteps
 
 @dataclass(frozen=True, slots=True)
 class PlannedPhase:
-    """A phase as it will run. `shares` and `sequences` have one element a domain, in the plan's order of domains.
+    """A phase as it will run. Shares and `sequences` have one element a domain, in the plan's order of domains.
 
     laid:      first step, steps, batch, length, mix, and the sums of sequences and tokens
-    shares:    exact, summing to 1
+    shares:    exact, summing to 1; where they change inside of the phase, their mean over its steps
     sequences: what the phase draws of each domain
+    final:     the shares of its last step
+    changes:   the steps behind its first from which it has other shares: where the stairs of a transition end
     """
 
     laid: PhaseSteps
     shares: tuple[Fraction, ...]
     sequences: tuple[int, ...]
+    final: tuple[Fraction, ...]
+    changes: tuple[int, ...] = ()
 
     @property
     def name(self) -> str:

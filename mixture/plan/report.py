@@ -64,6 +64,7 @@ def _phase(plan: Plan, phase: PlannedPhase) -> Json:
         "batch_tokens": laid.batch_tokens,
         "sequence_length": laid.sequence_length,
         "mix_steps": laid.mix_steps,
+        **({"weights_change": list(phase.changes)} if phase.changes else {}),
         "domains": list(_shares(plan, phase)),
     }
 
@@ -73,6 +74,7 @@ def _shares(plan: Plan, phase: PlannedPhase) -> Iterator[Json]:
         yield {
             "domain": domain.name,
             "weight": json_value(share),
+            **({"weight_at_end": json_value(phase.final[d])} if phase.changes else {}),
             "sequences": sequences,
             "tokens": phase.tokens(d),
             "tokens_left_over": domain.left_over(phase.laid.sequence_length),

@@ -9,7 +9,7 @@ from mixture.plan.findings import Finding, named
 from mixture.plan.phases import PhaseSteps, batch_place, extent_place, round_half_up
 from mixture.plan.weights import PhaseWeights
 from mixture.schedule import Schedule
-from mixture.spec import FindingCode, Spec
+from mixture.spec import FindingCode, Spec, Temperature, rules_of
 from mixture.units import Unit, format_count
 
 
@@ -110,6 +110,24 @@ def scaled_weights(spec: Spec, phases: Sequence[PhaseSteps], weights: Sequence[P
                     f"shares in phase {phase.name!r} sum to {decimal(scaled.written, digits=20)}: all are divided by it"
                 )
             yield Finding(FindingCode.WEIGHTS_SCALED, message, spec.place(scaled.path), None, facts)
+
+
+def sharpened(spec: Spec, phases: Sequence[PhaseSteps]) -> Iterator[Finding]:
+    """Temperatures below 1: others write the exponent, and one that is meant so is far from the temperature."""
+    for phase in phases:
+        path = f"phases[{phase.index}].weights"
+        for rule_path, rule in rules_of(spec.phases[phase.index].weights, path):
+            if not isinstance(rule, Temperature) or rule.temperature >= 1:
+                continue
+            own, other = decimal(rule.temperature, digits=6), decimal(1 / rule.temperature, digits=6)
+            yield Finding(
+                FindingCode.TEMPERATURE_SHARPENS,
+                f"temperature {own} in phase {phase.name!r} is tokens to the power of {other}: large domains get more"
+                " than by `proportional`",
+                spec.place(f"{rule_path}.temperature"),
+                f"where the exponent {own} is meant, the temperature is {other}",
+                {"phase": phase.name, "temperature": rule.temperature, "exponent": 1 / rule.temperature},
+            )
 
 
 def skipped_tokens(

@@ -50,14 +50,14 @@ class PhaseWeights:
 
     shares:  an exact share by domain index, summing to exactly 1; a domain written with 0 is there, one left out is not
     paths:   the path in the spec that each of those domains got its share from
-    lists:   whether the domains are listed one by one, by a map or a column, so that one can be forgotten
+    listed:  the domains, where a map or a column lists them one by one, so that one can be forgotten; else None
     scaled:  what was divided by a sum other than 1
     curves:  the curves that were found or given
     """
 
     shares: Mapping[int, Fraction]
     paths: Mapping[int, str]
-    lists: bool
+    listed: frozenset[int] | None
     scaled: tuple[Scaled, ...] = ()
     curves: tuple[PoolCurve, ...] = ()
 
@@ -120,8 +120,9 @@ class _Weigher:
             got = self._groups(weights, path)
         else:
             got = self._rule(weights, everything, path, Fraction(1))
-        lists = isinstance(weights, ShareMap | TokenMap | TableColumn)
-        self.phases.append(PhaseWeights(got.shares, got.paths, lists, tuple(got.scaled), tuple(got.curves)))
+        is_list = isinstance(weights, ShareMap | TokenMap | TableColumn)
+        listed = frozenset(got.shares) if is_list else None
+        self.phases.append(PhaseWeights(got.shares, got.paths, listed, tuple(got.scaled), tuple(got.curves)))
 
     def _groups(self, groups: Groups, path: str) -> _Shares:
         got = _Shares()

@@ -23,12 +23,14 @@ from mixture.spec.models import (
     TableColumn,
     Temperature,
     TokenMap,
+    Transition,
     Unimax,
     Weights,
     WhereGroup,
 )
 from mixture.spec.nodes import key_path
 from mixture.spec.schema import SCHEMA_FILE, schema_text, spec_schema
+from mixture.spec.tables import rules_of
 
 __all__ = [
     "SCHEMA_FILE",
@@ -53,6 +55,7 @@ __all__ = [
     "TableColumn",
     "Temperature",
     "TokenMap",
+    "Transition",
     "Unimax",
     "Weights",
     "WhereGroup",
@@ -60,6 +63,7 @@ __all__ = [
     "key_path",
     "load_spec",
     "parse_spec",
+    "rules_of",
     "schema_text",
     "spec_schema",
 ]

@@ -24,11 +24,13 @@ class PhaseEdit:
     extent:  the form and its value as a spec has it: (Form.UNTIL, "80%"); it takes the place of any other form
     weights: shares by domain, which sum to 1 and are decimals with an end; they take the place of whatever rule stands
     batch:   "8 sequences"
+    transition: steps and parts of one that stands there
     """
 
     extent: tuple[Form, str] | None = None
     weights: Mapping[str, Fraction] | None = None
     batch: str | None = None
+    transition: tuple[int, int] | None = None
 
 
 def edit_spec(
@@ -75,6 +77,8 @@ def _edit_phase(phase: CommentedMap, edit: PhaseEdit) -> None:
             phase.insert(1, form.value, _scalar(value))
     if edit.batch is not None:
         phase["batch"] = _scalar(edit.batch)
+    if edit.transition is not None:
+        phase["transition"]["steps"], phase["transition"]["parts"] = edit.transition
     if edit.weights is not None:
         # In percent, a number is a plain word to YAML, and is written as it is here.
         phase["weights"] = CommentedMap((name, f"{format_exact(x * 100)}%") for name, x in edit.weights.items())

@@ -22,6 +22,7 @@ class FindingCode(StrEnum):
     NAMES_ALIKE = "names-alike"
     BOUNDARY_ROUNDED = "boundary-rounded"
     WEIGHTS_SCALED = "weights-scaled"
+    TEMPERATURE_SHARPENS = "temperature-sharpens"
     CURVE_FITTED = "curve-fitted"
     STEP_TOKENS_CHANGED = "step-tokens-changed"
     TOKENS_SKIPPED = "tokens-skipped"

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from mixture.errors import MixtureError, Place, SpecError
 from mixture.file_kinds import says_lock
 from mixture.spec.document import parse_document
 from mixture.spec.errors import Gatherer, SpecFileError, refuse
-from mixture.spec.fields import read_list
+from mixture.spec.fields import read_list, unique_entries
 from mixture.spec.findings import FindingCode
 from mixture.spec.keys import Key, Keys, any_of
 from mixture.spec.models import Budget, CatalogSource, Shuffle, Spec
@@ -23,10 +25,20 @@ from mixture.spec.phases import (
     read_phases,
     read_sequence_length,
 )
-from mixture.spec.schema_values import EPOCHS, NAME, TEXT, count, words
+from mixture.spec.schema_values import DOMAINS, EPOCHS, NAME, TEXT, count, words
 from mixture.spec.source import decode_source, read_source
-from mixture.spec.values import read_count, read_epochs, read_name, read_number, read_path, read_text, read_word
-from mixture.units import Unit, parse_count, parse_whole
+from mixture.spec.values import (
+    read_count,
+    read_domain,
+    read_epochs,
+    read_name,
+    read_number,
+    read_path,
+    read_text,
+    read_whole,
+    read_word,
+)
+from mixture.units import Unit, parse_count
 
 
 def load_spec(path: str | Path) -> Spec:
@@ -57,7 +69,15 @@ def parse_spec(data: bytes, *, path: Path) -> Spec:
     places: dict[str, Place] = {}
     for place in key_places(root):
         places.setdefault(place.path, place)
-    return Spec(path=path, places=places, **fields)
+    limits: _MaxEpochs = fields.pop("max_epochs", _MaxEpochs(None, {}))
+    return Spec(path=path, places=places, max_epochs=limits.default, domain_max_epochs=limits.domains, **fields)
+
+
+class _MaxEpochs(NamedTuple):
+    """What the key says: limits of single domains, and of the others."""
+
+    default: Fraction | None
+    domains: dict[str, Fraction]
 
 
 def _read_catalog(node: Node) -> CatalogSource:
@@ -67,8 +87,25 @@ def _read_catalog(node: Node) -> CatalogSource:
     return CatalogSource(path=fields.pop("table"), **fields)
 
 
-def _read_seed(node: Node) -> int:
-    return read_number(node, partial(parse_whole, least=0))
+def _read_max_epochs(node: Node) -> _MaxEpochs:
+    if not isinstance(node, Mapping):
+        return _MaxEpochs(read_epochs(node), {})
+    fields = _MAX_EPOCHS.read(node)
+    if not fields:
+        refuse(node.place, "no limit stands here", code="missing-key", hint="default, domains or both are right here")
+    return _MaxEpochs(fields.get("default"), fields.get("domains", {}))
+
+
+def _read_domain_epochs(node: Node) -> dict[str, Fraction]:
+    if not isinstance(node, Mapping):
+        refuse(node.place, "this is not a mapping", code="not-a-mapping", hint="domains and their epochs: {wiki: 16}")
+    limits: dict[str, Fraction] = {}
+    gatherer = Gatherer()
+    for key, value in unique_entries(node, gatherer):
+        with gatherer:
+            limits[read_domain(key)] = read_epochs(value)
+    gatherer.finish()
+    return limits
 
 
 def _read_budget(node: Node) -> Budget:
@@ -103,6 +140,16 @@ _CATALOG = Keys(
     },
     required=("table",),
 )
+_MAX_EPOCHS_KEYS = {
+    "default": Key(read_epochs, EPOCHS, "For domains that neither this nor the catalog has a limit for.", (8,)),
+    "domains": Key(
+        _read_domain_epochs,
+        {"type": "object", "propertyNames": DOMAINS, "additionalProperties": EPOCHS},
+        "Limits by domain; they go over the catalog's.",
+        ({"wiki": 16, "web": 4},),
+    ),
+}
+_MAX_EPOCHS = Keys(_MAX_EPOCHS_KEYS, at_least_one=tuple(_MAX_EPOCHS_KEYS))
 _BUDGET_KEYS = {
     "steps": Key(partial(read_count, unit=Unit.STEPS), count([Unit.STEPS]), "The run's steps.", (390251,)),
     "tokens": Key(partial(read_count, unit=Unit.TOKENS), count([Unit.TOKENS]), "The run's tokens.", ("18.75T",)),
@@ -139,7 +186,12 @@ SPEC = Keys(
         "tokenizer": Key(
             read_text, TEXT, "What the catalog's tokens are of.", ("marin-community/marin-tokenizer", "bytes")
         ),
-        "seed": Key(_read_seed, count([], least=0), "Another seed is another order of the same run. Default: 0.", (0,)),
+        "seed": Key(
+            partial(read_whole, least=0),
+            count([], least=0),
+            "Another seed is another order of the same run. Default: 0.",
+            (0,),
+        ),
         "sequence_length": Key(read_sequence_length, LENGTH, "Tokens of a training sequence.", (4096,)),
         "batch": Key(read_batch, BATCH, "The size of a step, over all machines.", ("1024 sequences", "4M tokens")),
         "budget": Key(
@@ -148,7 +200,12 @@ SPEC = Keys(
             "The length of the run: steps, tokens, or both, of which steps decide.",
             ("18.75T tokens", "390251 steps", {"steps": 390251, "tokens": "18.75T"}),
         ),
-        "max_epochs": Key(read_epochs, EPOCHS, "How often a domain may be read over the whole run.", (4, "1.5 epochs")),
+        "max_epochs": Key(
+            _read_max_epochs,
+            any_of(EPOCHS, _MAX_EPOCHS.schema()),
+            "How often a domain may be read over the whole run.",
+            (4, "1.5 epochs", {"default": 8, "domains": {"wiki": 16}}),
+        ),
         "shuffle": Key(
             _read_shuffle,
             _SHUFFLE.schema(),

@@ -151,6 +151,13 @@ class Groups(_Model):
 Weights = GroupRule | Groups
 
 
+class Transition(_Model):
+    """A phase's first steps are so many stairs, from the weights of the phase before to its own."""
+
+    steps: int
+    parts: int
+
+
 class Phase(_Model):
     """A stretch of the run. What is None comes from the spec, or, for the last phase's extent, is the rest."""
 
@@ -160,11 +167,13 @@ class Phase(_Model):
     sequence_length: int | None = None
     batch: BatchSize | None = None
     mix_steps: int | None = None
+    transition: Transition | None = None
 
 
 class Spec(_Model):
     """A mixture spec. Its paths are resolved against the folder that it lies in.
 
+    max_epochs holds for a domain that neither domain_max_epochs nor the catalog has a limit for.
     place(path) says where a key stands in the file.
     """
 
@@ -177,6 +186,7 @@ class Spec(_Model):
     batch: BatchSize
     budget: Budget
     max_epochs: Fraction | None = None
+    domain_max_epochs: dict[str, Fraction] = Field(default_factory=dict)
     shuffle: Shuffle = Shuffle()
     accept: tuple[FindingCode, ...] = ()
     phases: tuple[Phase, ...]

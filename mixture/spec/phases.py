@@ -11,10 +11,10 @@ from mixture.spec.errors import Gatherer, refuse
 from mixture.spec.extents import EXTENTS, read_extent
 from mixture.spec.fields import read_items
 from mixture.spec.keys import Key, Keys, Schema
-from mixture.spec.models import BatchSize, Form, Phase
+from mixture.spec.models import BatchSize, Form, Phase, Transition
 from mixture.spec.nodes import Mapping, Node, Scalar
 from mixture.spec.schema_values import TEXT, count
-from mixture.spec.values import read_count, read_number, read_text
+from mixture.spec.values import read_count, read_number, read_text, read_whole
 from mixture.spec.weights import read_weights, weights_schema
 from mixture.units import Unit, parse_count, quote
 
@@ -22,6 +22,9 @@ _DECIMAL_LENGTH = re.compile(r"([0-9]{1,6})([KM])(?: tokens?)?")
 
 LARGEST_SIZE = 2**31 - 1
 """The largest sequence length, batch in sequences, and number of steps mixed together."""
+
+MOST_PARTS = 1000
+"""Stairs of a transition: a lock has a line for each, with all weights."""
 
 
 def read_phases(node: Node) -> tuple[Phase, ...]:
@@ -38,6 +41,8 @@ def read_phases(node: Node) -> tuple[Phase, ...]:
                 hint = "share, tokens, steps or until is right here"
                 refuse(item.place, message, code="phase-without-length", hint=hint)
             phases.append(phase)
+            if phase.transition is not None and item is items[0]:
+                _refuse_first(item)
         with gatherer:
             _add_name(item, names)
     gatherer.finish()
@@ -73,6 +78,22 @@ def _read_phase(node: Node, *, earlier_phases: Collection[str]) -> Phase:
     return Phase(extent=extents[0] if extents else None, mix_steps=fields.pop("mix", None), **fields)
 
 
+def _read_transition(node: Node) -> Transition:
+    found = Transition(**_TRANSITION.read(node))
+    if found.parts > found.steps:
+        message = f"{found.parts:,} parts of {found.steps:,} steps: a part has at least one step"
+        hint = f"at most {found.steps:,} parts are right here"
+        refuse(node.place, message, code="transition-parts", hint=hint, steps=found.steps, parts=found.parts)
+    return found
+
+
+def _refuse_first(node: Node) -> None:
+    entries = node.entries if isinstance(node, Mapping) else ()
+    place = next((key.place for key, _ in entries if key.text == "transition"), node.place)
+    hint = "a transition goes from the weights of the phase before: it stands in the phase that it leads to"
+    refuse(place, "the first phase has a transition, and no phase before it", code="transition-first", hint=hint)
+
+
 def _add_name(node: Node, names: dict[str, Scalar]) -> None:
     """Keeps a phase's name, also where something else in the phase is wrong, so that later phases can replay it."""
     entries = node.entries if isinstance(node, Mapping) else ()
@@ -103,6 +124,22 @@ _EXTENTS = {
 }
 
 
+_TRANSITION = Keys(
+    {
+        "steps": Key(
+            partial(read_count, unit=Unit.STEPS),
+            count([Unit.STEPS]),
+            "The phase's first steps, at most all of them.",
+            (1000, "1000 steps"),
+        ),
+        "parts": Key(
+            partial(read_whole, most=MOST_PARTS), count([], most=MOST_PARTS), "Stairs, each of at least a step.", (4,)
+        ),
+    },
+    required=("steps", "parts"),
+)
+
+
 def _phase_keys(earlier_phases: Collection[str]) -> Keys:
     extents = {
         form.value: Key(partial(read_extent, form=form), EXTENTS[form], about, examples)
@@ -124,6 +161,12 @@ def _phase_keys(earlier_phases: Collection[str]) -> Keys:
             count([Unit.STEPS], most=LARGEST_SIZE),
             "How many steps are shuffled together. Default: enough for 4,096 sequences.",
             (1, "2 steps"),
+        ),
+        "transition": Key(
+            _read_transition,
+            _TRANSITION.schema(),
+            "The phase's first steps go in stairs from the weights of the phase before to its own.",
+            ({"steps": 1000, "parts": 4},),
         ),
     }
     return Keys(table, required=("phase", "weights"), at_most_one=tuple(form.value for form in Form))

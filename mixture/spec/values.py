@@ -14,7 +14,7 @@ from mixture.names import DIGEST_MARK, HELD_OUT_ENDING, LONGEST_NAME, is_held_ou
 from mixture.objects import Address, located
 from mixture.spec.errors import refuse
 from mixture.spec.nodes import Mapping, Node, Scalar
-from mixture.units import LARGEST_COUNT, Unit, parse_count, parse_number, parse_quantity, quote
+from mixture.units import LARGEST_COUNT, Unit, parse_count, parse_number, parse_quantity, parse_whole, quote
 
 T = TypeVar("T")
 E = TypeVar("E", bound=StrEnum)
@@ -102,6 +102,11 @@ def read_tokens(node: Node) -> int:
 def read_count(node: Node, unit: Unit, *, least: int = 1, most: int = LARGEST_COUNT) -> int:
     """A whole number of this unit, which may be left out: the key says it."""
     return read_number(node, partial(parse_count, units=(unit,), bare=unit, least=least, most=most)).amount
+
+
+def read_whole(node: Node, *, least: int = 1, most: int = LARGEST_COUNT) -> int:
+    """A whole number without a unit."""
+    return read_number(node, partial(parse_whole, least=least, most=most))
 
 
 def read_epochs(node: Node) -> Fraction:

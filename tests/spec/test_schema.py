@@ -41,6 +41,8 @@ def spec_with(holder: str, value: dict[str, Any]) -> str:
     match holder:
         case "spec":
             spec |= value
+        case "phase" if "transition" in value:
+            spec["phases"].append(LAST | value)
         case "phase":
             if value.keys() & {"share", "tokens", "steps", "until"}:
                 del phase["share"]
@@ -61,6 +63,10 @@ def spec_with(holder: str, value: dict[str, Any]) -> str:
             spec["catalog"] = {"table": "cells.csv"} | value
         case "unimax":
             phase["weights"] = {"unimax": value}
+        case "max_epochs":
+            spec["max_epochs"] = value
+        case "transition":
+            spec["phases"].append(LAST | {"transition": {"steps": 9, "parts": 4} | value})
         case "curve":
             phase["weights"] = {"curve": {"by": "quality"} | value}
         case "rule":
@@ -94,13 +100,28 @@ def keys_of(holder: str) -> dict[str, Any]:
     """What the schema says of the keys of this kind of mapping: found by a key that only it has."""
     mark = {
         "spec": "mixture", "phase": "phase", "where": "where", "replay": "replay", "column": "column",
-        "catalog": "domain", "budget": "steps", "shuffle": "window", "unimax": "max_epochs", "curve": "by",
+        "catalog": "domain", "budget": "steps tokens", "shuffle": "window", "unimax": "max_epochs", "curve": "by",
+        "max_epochs": "domains",
+        "transition": "parts",
     }[holder]  # fmt: skip
-    few = [one for one in objects(spec_schema()) if mark in one]
+    few = [one for one in objects(spec_schema()) if set(mark.split()) <= one.keys()]
     return min(few, key=len) if holder != "spec" else few[0]
 
 
-HOLDERS = ["spec", "phase", "where", "replay", "column", "catalog", "budget", "shuffle", "unimax", "curve"]
+HOLDERS = [
+    "spec",
+    "phase",
+    "where",
+    "replay",
+    "column",
+    "catalog",
+    "budget",
+    "shuffle",
+    "unimax",
+    "curve",
+    "max_epochs",
+    "transition",
+]
 
 
 def errors_of(text: str) -> list[str]:
