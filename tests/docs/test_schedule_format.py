@@ -12,11 +12,14 @@ from typing import Any
 import numpy as np
 import pytest
 from docs.pages import ROOT, blocks, worked_values
-from schedule.making import from_fields
+from hypothesis import given, settings
+from schedule.asking import answers
+from schedule.making import from_fields, to_fields
+from schedule.random_runs import runs
 
 from docs import schedule_by_the_page as by_the_page
 from mixture.plan import read_lock
-from mixture.schedule import Schedule
+from mixture.schedule import Schedule, ScheduleData
 from mixture.schedule.apportion import apportion
 from mixture.schedule.layout import lay_segments
 from mixture.schedule.order import DomainOrder, Permutations
@@ -126,6 +129,16 @@ def test_a_program_written_from_the_page_alone_gives_the_golden_answers(path: Pa
     run = by_the_page.Schedule(json.loads((ROOT / told["lock"]).read_text(encoding="utf-8")))
     assert [run.at(row["position"]) for row in told["positions"]] == told["positions"]
     assert [{"step": said["step"], "history": run.history(said["step"])} for said in told["history"]] == told["history"]
+
+
+@settings(max_examples=60)
+@given(data=runs())
+def test_that_program_reads_random_runs_of_every_kind_as_the_library_does(data: ScheduleData) -> None:
+    ours, run = Schedule(data), by_the_page.Schedule(to_fields(data))
+    last = ours.num_sequences - 1
+    positions = sorted({*range(min(last, 20)), *(i * last // 40 for i in range(41))})
+    assert answers(ours, ours.at(positions)) == [run.at(position) for position in positions]
+    assert run.history(data.steps // 2) == ours.history(data.steps // 2)
 
 
 def test_that_program_finds_the_digest_and_the_check_of_a_lock() -> None:

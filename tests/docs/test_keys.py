@@ -1,0 +1,163 @@
+"""Every key of a spec and of a sources file, and every command, is described, and each key stands in an example."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import typer
+from docs.pages import DOCS, ROOT, blocks, page
+from docs.toys import commands, said_by
+from ruamel.yaml import YAML
+
+from mixture.cli.app import app
+from mixture.spec.schema import spec_schema
+
+READERS = (
+    "mixture/store/intake/sources.py",
+    "mixture/store/intake/holdout.py",
+    "mixture/store/foreign/sources.py",
+)
+"""Where the keys of sources files are read."""
+
+
+def spec_keys(schema: object) -> Iterator[str]:
+    """The names of properties anywhere in a JSON Schema."""
+    if isinstance(schema, dict):
+        properties = schema.get("properties", {})
+        yield from properties
+        for name, value in schema.items():
+            if name not in ("examples", "default"):
+                yield from spec_keys(value)
+    elif isinstance(schema, list):
+        for value in schema:
+            yield from spec_keys(value)
+
+
+def source_keys() -> set[str]:
+    """The names in tables of readers: dictionaries whose keys are texts, and whose values are functions."""
+    found: set[str] = set()
+    for path in READERS:
+        for node in ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Dict):
+                found |= {
+                    key.value
+                    for key, value in zip(node.keys, node.values, strict=True)
+                    if isinstance(key, ast.Constant) and isinstance(key.value, str) and _is_reader(value)
+                }
+    return found
+
+
+def _is_reader(value: ast.expr) -> bool:
+    if isinstance(value, ast.Call):
+        return getattr(value.func, "id", "") == "Key"
+    return isinstance(value, ast.Lambda) or getattr(value, "id", "").lstrip("_").startswith("read_")
+
+
+def written_keys(value: object) -> Iterator[str]:
+    """The keys of mappings in a YAML value."""
+    if isinstance(value, dict):
+        for key, held in value.items():
+            yield str(key)
+            yield from written_keys(held)
+    elif isinstance(value, list):
+        for held in value:
+            yield from written_keys(held)
+
+
+def example_keys(name: str) -> set[str]:
+    """The keys that a page's YAML has."""
+    yaml = YAML(typ="safe", pure=True)
+    texts = [block.text for block in blocks(name) if block.language == "yaml"]
+    return {key for text in texts for key in written_keys(yaml.load(text))}
+
+
+def described(name: str) -> set[str]:
+    """The words that stand as code in a page's prose; of `key: {a, b}` each."""
+    prose = re.sub(r"^```.*?^```$", "", page(name), flags=re.DOTALL | re.MULTILINE)
+    return {word for code in re.findall("`([^`]+)`", prose) for word in re.findall(r"\w+", code)}
+
+
+def test_every_key_of_a_spec_is_described_and_stands_in_an_example() -> None:
+    keys = set(spec_keys(spec_schema()))
+    assert {"mixture", "phases", "where", "replay", "window", "max_epochs"} <= keys
+    assert keys - described("spec.md") == set()
+    assert keys - example_keys("spec.md") == set()
+
+
+def test_every_key_of_a_sources_file_is_described_and_stands_in_an_example() -> None:
+    keys = source_keys()
+    assert {"domains", "files", "vocabulary_size", "path"} <= keys
+    assert keys - described("sources.md") == set()
+    assert keys - example_keys("sources.md") <= {"overview", "tokenizer_file"}
+
+
+def program_commands(command: Any, name: str) -> Iterator[str]:
+    if hasattr(command, "commands"):
+        for part, held in command.commands.items():
+            yield from program_commands(held, f"{name} {part}")
+    else:
+        yield name
+
+
+def test_every_command_is_described_and_no_other() -> None:
+    known = set(program_commands(typer.main.get_command(app), "mixture"))
+    assert len(known) > 30
+    assert set(re.findall("`(mixture [a-z -]+?)`", page("README.md").split("## Commands")[1])) == known
+
+
+def test_every_page_is_in_the_index_and_every_link_leads_somewhere() -> None:
+    pages = sorted(path.name for path in DOCS.glob("*.md") if path.name != "README.md")
+    assert sorted(re.findall(r"^\| \[.*?\]\((.*?)\)", page("README.md"), re.MULTILINE)) == pages
+    for name in [*pages, "README.md"]:
+        for target, _, anchor in (link.partition("#") for link in re.findall(r"\]\(([^)]+)\)", page(name))):
+            text = page(target or name)
+            heads = {_anchor(head) for head in re.findall(r"^#+ (.*)$", text, re.MULTILINE)}
+            assert not anchor or anchor in heads, f"{name}: {target}#{anchor}"
+
+
+def _anchor(heading: str) -> str:
+    """What GitHub calls a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    """The files that the sources of sources.md name."""
+    for folder in ("web", "notes/old", "labelled", "code", "math", "books"):
+        (tmp_path / folder).mkdir(parents=True)
+    texts = {"content": [f"text {i}" for i in range(50)], "url": [f"u{i}" for i in range(50)]}
+    pq.write_table(pa.table(texts | {"license": ["mit"] * 50}), tmp_path / "web" / "a.parquet")
+    (tmp_path / "notes" / "old" / "n.md").write_text("# Note\n", encoding="utf-8")
+    rows = [json.dumps({"text": f"page {i}", "topic": "law" if i % 2 else "art"}) for i in range(60)]
+    (tmp_path / "labelled" / "a.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    np.save(tmp_path / "code" / "c.npy", np.arange(100, dtype=np.uint16))
+    (tmp_path / "code" / "c.csv").write_text("start,end\n0,60\n60,100\n", encoding="utf-8")
+    lists = pa.table({"input_ids": [[1, 2, 256], [3, 256]], "url": ["a", "b"]})
+    pq.write_table(lists, tmp_path / "math" / "m.parquet")
+    with pa.ipc.new_file(tmp_path / "books" / "b.arrow", lists.schema) as file:
+        file.write_table(lists)
+    return tmp_path
+
+
+def test_the_sources_files_of_the_page_are_read(files: Path) -> None:
+    for block in blocks("sources.md"):
+        if block.language == "yaml":
+            name, _, text = block.text.removeprefix("# ").partition("\n")
+            (files / name).write_text(text, encoding="utf-8")
+        for command, _ in commands(block.text) if block.language == "console" else ():
+            said = said_by(command, files)
+            assert "error[" not in said, said
+            if command.startswith("mixture ingest"):
+                said_by("mixture export-store store --format megatron -o tokens", files)
+    held = pq.read_table(files / "store" / "domains.parquet").to_pylist()
+    assert {"art", "law", "notes", "web", "web@validation"} <= {row["domain"] for row in held}
+    assert len(pq.read_table(files / "catalog" / "domains.parquet")) == 5
