@@ -19,6 +19,7 @@ from docs.toys import commands, said_by
 from ruamel.yaml import YAML
 
 from mixture.cli.app import app
+from mixture.plan.lock_fields import LockFields
 from mixture.spec.schema import spec_schema
 
 READERS = (
@@ -98,6 +99,13 @@ def test_every_key_of_a_sources_file_is_described_and_stands_in_an_example() -> 
     assert {"domains", "files", "vocabulary_size", "path"} <= keys
     assert keys - described("sources.md") == set()
     assert keys - example_keys("sources.md") <= {"overview", "tokenizer_file"}
+
+
+def test_every_field_of_a_lock_is_described() -> None:
+    parts = [LockFields, *(model for model in LockFields.__base__.__subclasses__())]
+    fields = {name for model in parts for name in model.model_fields}
+    assert {"segments", "weights", "lineage", "masks", "digest"} <= fields
+    assert fields - described("schedule-format.md") - {"code", "facts"} == set()
 
 
 def program_commands(command: Any, name: str) -> Iterator[str]:
