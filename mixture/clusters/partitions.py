@@ -89,7 +89,7 @@ def documents(partition: Partition, *, seed: int) -> Iterator[Read | Reason]:
     keys = DocumentKeys(seed, partition.source)
     for piece in partition.pieces:
         for batch in read(piece, partition.columns):
-            yield from batch.dropped
+            yield from (left.reason for left in batch.dropped)
             for document in batch.documents:
                 yield _read(document, keys, piece)
 

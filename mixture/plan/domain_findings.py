@@ -107,11 +107,14 @@ class DomainsOfRun:
             epochs = Fraction(drawn, domain.tokens)
             yield Finding(
                 FindingCode.OVER_EPOCHS,
-                f"domain {domain.name!r} is read {decimal(epochs, digits=4)} times, allowed are"
+                f"domain {domain.name!r} is read {_above(epochs, cap)} times, allowed are"
                 f" {decimal(cap, digits=4)}: {format_count(missing)} tokens are missing; it would have to hold"
                 f" {format_count(needed)}, it holds {format_count(domain.tokens)}",
                 self.spec.place(self.weights[most].paths[d]),
-                "lower its weight, raise max_epochs, or find more of it",
+                "lower its weight, raise max_epochs, or find more of it"
+                if self._asked_tokens(d) > cap * domain.tokens
+                else "its weight asks for no more than that, and whole sequences of it come to a little more: leave"
+                " some room below max_epochs",
                 {
                     "domain": domain.name,
                     "tokens": domain.tokens,
@@ -122,6 +125,12 @@ class DomainsOfRun:
                     "tokens_needed": needed,
                 },
             )
+
+    def _asked_tokens(self, d: int) -> Fraction:
+        """What weights alone come to, exact, and what was read before."""
+        shares = zip(self.phases, self.weights, strict=True)
+        asked = sum((phase.tokens * own.shares.get(d, Fraction(0)) for phase, own in shares), Fraction(0))
+        return asked + self.before[d]
 
     def _other_tokenizer(self) -> Iterator[Finding]:
         """Token counts of one tokenizer say nothing about another's."""
@@ -229,3 +238,11 @@ def counted_with(domains: Sequence[CatalogDomain], weights: Sequence[PhaseWeight
         if domain.tokenizer is not None and _weighed_in(weights, d):
             by_tokenizer.setdefault(domain.tokenizer, []).append(domain.name)
     return by_tokenizer
+
+
+def _above(epochs: Fraction, cap: Fraction) -> str:
+    """Epochs in four digits, or in as many as tell them from the cap that they are above."""
+    digits = 4
+    while decimal(epochs, digits=digits) == decimal(cap, digits=digits):
+        digits += 2
+    return decimal(epochs, digits=digits)

@@ -11,7 +11,17 @@ from mixture.store.foreign.catalogs import CatalogReport, DomainChange
 from mixture.store.foreign.refresh import refresh_catalog
 from mixture.store.gaps import PADDING
 from mixture.store.holes import write_holes
-from mixture.store.intake.report import DomainReport, IngestProgress, IngestReport, Reason, Skipped, Stage
+from mixture.store.intake.report import (
+    ColumnReport,
+    DomainReport,
+    IngestProgress,
+    IngestReport,
+    Reason,
+    Skipped,
+    Stage,
+    Unfit,
+)
+from mixture.store.intake.resumption import Earlier, Resumed
 from mixture.store.intake.run import ingest
 from mixture.store.pack import PackedDomain, PackReport, pack_store
 from mixture.store.packed import LongDocuments
@@ -21,9 +31,11 @@ from mixture.store.store import Store, Verify, open_store
 
 __all__ = [
     "CatalogReport",
+    "ColumnReport",
     "ContentKind",
     "DomainChange",
     "DomainReport",
+    "Earlier",
     "ExportFormat",
     "ExportedDomain",
     "IngestProgress",
@@ -35,6 +47,7 @@ __all__ = [
     "PackedDomain",
     "ObjectOptions",
     "Reason",
+    "Resumed",
     "Skipped",
     "Spans",
     "SplitReport",
@@ -43,6 +56,7 @@ __all__ = [
     "StoreDescription",
     "StoreDomain",
     "TokenReader",
+    "Unfit",
     "Verify",
     "add_domain",
     "build_catalog",

@@ -26,6 +26,7 @@ DOCUMENTS = "documents.parquet"
 DOCUMENTS_BY_ID = "documents_by_id.parquet"
 DOCUMENT_ENDS = "document_ends.arrow"
 TOKENIZER = "tokenizer.json"  # where the tokens were made with one
+QUARANTINE = "quarantine.parquet"  # where an ingest left something out
 BYTES = "bytes"  # the name of the tokenizer that needs none
 TOKENS = "tokens"
 TOKEN_COLUMN = "token"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -25,6 +26,7 @@ from mixture.store.manifest import (
     DOMAINS,
     END_COLUMN,
     ENDS_DTYPE,
+    QUARANTINE,
     TOKENIZER,
     TOKENS,
     DomainRecord,
@@ -84,6 +86,7 @@ def write_tables(
     definition: bytes | None = None,
     labels: Mapping[str, pa.Array[Any]] | None = None,
     overview: Overview | None = None,
+    quarantine: pa.Table | None = None,
     packed: Packing | None = None,
 ) -> Manifest:
     """Write everything beside the token files, store.json last; the arguments are those of `write_table_files`.
@@ -106,6 +109,7 @@ def write_tables(
             definition=definition,
             labels=labels,
             overview=overview,
+            quarantine=quarantine,
         ),
         domains=tuple(domains),
     )
@@ -123,6 +127,7 @@ def write_table_files(
     definition: bytes | None = None,
     labels: Mapping[str, pa.Array[Any]] | None = None,
     overview: Overview | None = None,
+    quarantine: pa.Table | None = None,
 ) -> tuple[FileRecord, ...]:
     """Write the catalog and the tables of documents.
 
@@ -131,6 +136,7 @@ def write_table_files(
     tokenizer:  its name
     definition: the tokenizer.json that the tokens were made with, to be kept beside them
     labels:     columns of the catalog by name, a value for each of the domains
+    quarantine: what was left out, where something was
     """
     _write_documents(folder, documents, domains, document_schema(attributes))
     _write_index(folder)
@@ -157,6 +163,9 @@ def write_table_files(
     if overview is not None:
         write_overview(overview, folder / OVERVIEW)
         names.append(OVERVIEW)
+    if quarantine is not None:
+        pq.write_table(quarantine, folder / QUARANTINE, compression="zstd")
+        names.append(QUARANTINE)
     return tuple(file_record(folder, name) for name in names)
 
 
@@ -195,6 +204,25 @@ def _write_index(folder: Path) -> None:
             f"file_row_number = true) ORDER BY id, row) TO {_quoted(folder / DOCUMENTS_BY_ID)} "
             f"(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {ROW_GROUP})"
         )
+
+
+def document_tables(paths: Iterable[Path]) -> Iterator[pa.Table]:
+    """The documents in Arrow files, one file a domain, as `write_table_files` takes them.
+
+    They are read, not mapped: what is mapped of a file of all documents would count as this process's memory.
+    """
+    for path in paths:
+        with pa.OSFile(os.fsencode(path)) as source:
+            file = pa.ipc.open_file(source)
+            waiting = file.schema.empty_table()
+            for number in range(file.num_record_batches):
+                waiting = pa.concat_tables([waiting, pa.table(file.get_batch(number))])
+                whole = len(waiting) - len(waiting) % ROW_GROUP
+                for first in range(0, whole, ROW_GROUP):
+                    yield waiting.slice(first, ROW_GROUP)
+                waiting = waiting.slice(whole)
+            if len(waiting):
+                yield waiting
 
 
 def shared_ids(folder: Path) -> dict[str, int]:

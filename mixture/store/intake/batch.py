@@ -2,68 +2,102 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
 from mixture.store.intake.matching import SourceFile
+from mixture.store.intake.quarantine import LeftOut, start_of
 from mixture.store.intake.report import Reason
-from mixture.store.intake.values import document_text, value_text
+from mixture.store.intake.values import Kind, attribute, document_text, domain_name, value_text
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Which columns of Parquet, or keys of JSON lines, to read; without id, a document's is the hash of its text."""
+    """Which columns of tables, or keys of JSON lines, to read; without id, a document's is the hash of its text.
+
+    domain: names the domain of each row; None: all are of one
+    """
 
     text: str
     id: str | None
     attributes: tuple[str, ...]
+    domain: str | None = None
 
     @property
     def names(self) -> list[str]:
-        return list(dict.fromkeys([self.text, *([self.id] if self.id else []), *self.attributes]))
+        named = [name for name in (self.id, self.domain) if name is not None]
+        return list(dict.fromkeys([self.text, *named, *self.attributes]))
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of a file that is read by one process: row groups [start, stop) of Parquet, else bytes [start, stop).
+    """A part of a file that is read by one process: row groups or record batches [start, stop), else bytes.
 
-    size: its share of the file's bytes
+    size:  its share of the file's bytes
+    first: the rows of the file before it, where it has rows
     """
 
     file: SourceFile
     start: int
     stop: int
     size: int
+    first: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text with its id (None: it has none) and its attributes in the order asked for."""
+    """A text with its id (None: it has none), its attributes in the order asked for, and its place in the file.
+
+    at:     its row, or of lines, its first byte
+    domain: as its column has it; None: none was asked for
+    """
 
     text: str
     id: str | None
     attributes: tuple[str | None, ...]
+    at: int
+    domain: str | None = None
 
 
 @dataclass(slots=True)
 class Batch:
     """Some documents of a piece, why others are not among them, and how many of the piece's bytes they are.
 
-    seen: the columns that some row has, whatever stands in them; weight: the characters of its documents
+    seen:   the columns that some row has, whatever stands in them
+    kinds:  what the values of an attribute are
+    weight: the characters of its documents
     """
 
     documents: list[Document] = field(default_factory=list)
-    dropped: list[Reason] = field(default_factory=list)
+    dropped: list[LeftOut] = field(default_factory=list)
     seen: set[str] = field(default_factory=set)
+    kinds: defaultdict[str, set[Kind]] = field(default_factory=lambda: defaultdict(set))
     size: int = 0
     weight: int = 0
 
-    def add(self, row: dict[str, Any], columns: Columns) -> None:
-        text = document_text(row.get(columns.text))
+    def add(self, row: dict[str, Any], columns: Columns, at: int) -> None:
+        """Take a row, which stands at this row, or byte, of its file. Errors: NestedValueError."""
+        value = row.get(columns.text)
+        identity = (value_text(row.get(columns.id)) or None) if columns.id else None
+        domain = None
+        if columns.domain is not None:
+            named = row.get(columns.domain)
+            domain = domain_name(named)
+            if isinstance(domain, Reason):
+                detail = start_of(named)
+                self.dropped.append(LeftOut(domain, None, at, identity, start_of(value), detail))
+                return
+        text = document_text(value)
         if isinstance(text, Reason):
-            self.dropped.append(text)
+            self.dropped.append(LeftOut(text, domain, at, identity, start_of(value)))
             return
-        identity = value_text(row.get(columns.id)) if columns.id else None
-        attributes = tuple(value_text(row.get(name)) for name in columns.attributes)
-        self.documents.append(Document(text, identity or None, attributes))
+        attributes = tuple([self._attribute(row.get(name), name) for name in columns.attributes])
+        self.documents.append(Document(text, identity, attributes, at, domain))
         self.weight += len(text) + sum(len(value) for value in attributes if value)
+
+    def _attribute(self, value: object, name: str) -> str | None:
+        text, kind = attribute(value, name)
+        if kind is not None:
+            self.kinds[name].add(kind)
+        return text

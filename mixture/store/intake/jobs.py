@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
-from collections.abc import Callable
+from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,75 +13,107 @@ import pyarrow as pa
 
 from mixture.errors import IngestError, Place
 from mixture.store.intake.batch import Batch, Columns, Piece
+from mixture.store.intake.holdout import Chances, Holdouts
 from mixture.store.intake.merge import MergedRuns
+from mixture.store.intake.parts import Making
+from mixture.store.intake.pool import Advance
+from mixture.store.intake.quarantine import Dropped, Example, LeftOut, Ward, start_of
 from mixture.store.intake.report import Reason
-from mixture.store.intake.runs import ATTRIBUTE, DocumentKeys, Run, RunWriter
+from mixture.store.intake.runs import ATTRIBUTE, DocumentKeys, Entry, Names, Run, RunWriter
 from mixture.store.intake.texts import read
 from mixture.store.intake.token_writer import TokenWriter
 from mixture.store.intake.tokenizer import TextRefused, Tokenizer
-from mixture.store.manifest import DomainRecord, content_digest
+from mixture.store.intake.values import Kind
+from mixture.store.manifest import TOKENS, DomainRecord, content_digest
 from mixture.store.tables import document_schema
 from mixture.units import quote
 
-Advance = Callable[[int, int], None]  # a domain's number, bytes done
+_DOCUMENTS = "documents.arrow"
 
 
 @dataclass(frozen=True, slots=True)
 class ReadResult:
-    """What came of it. seen: the columns that some row has; rows: documents read, those dropped included."""
+    """What came of it.
 
-    domain: int
+    dropped, examples: the rows left out: their number, and the first ones
+    seen:              the columns that some row has
+    kinds:             what the values of attributes are
+    rows:              documents read, those dropped included
+    """
+
+    group: int
     runs: tuple[Run, ...]
-    dropped: Counter[Reason]
+    dropped: tuple[Dropped, ...]
+    examples: tuple[Example, ...]
     seen: frozenset[str]
+    kinds: dict[str, frozenset[Kind]]
     rows: int
 
 
 @dataclass(frozen=True, slots=True)
 class ReadJob:
-    """Pieces of one domain to read. name is that of its runs in the folder, like no other's."""
+    """Pieces of one group of sources to read. domain: that all of its documents are of; None: a column says it."""
 
-    folder: Path
-    name: str
-    domain: int
-    domain_name: str
+    group: int
+    domain: str | None
     pieces: tuple[Piece, ...]
     columns: Columns
+    holdouts: Holdouts
     seed: int
     dtype: str
 
-    def run(self, tokenizer: Tokenizer, advance: Advance) -> ReadResult:
+    def run(self, making: Making, tokenizer: Tokenizer, advance: Advance) -> ReadResult:
         """Read, tokenise and sort. Errors: IngestError."""
-        keys = DocumentKeys(self.seed, self.domain_name)
         dtype = np.dtype(self.dtype)
-        writer = RunWriter(self.folder, self.name, self.columns.attributes, dtype)
-        dropped: Counter[Reason] = Counter()
+        writer = RunWriter(making, self.columns.attributes, dtype)
+        chances, names = Chances(self.seed), Names(self.seed, self.columns.domain)
+        ward = Ward()
         seen: set[str] = set()
+        kinds: defaultdict[str, set[Kind]] = defaultdict(set)
         rows = 0
         for piece in self.pieces:
             for batch in read(piece, self.columns):
-                dropped.update(batch.dropped)
+                for left in batch.dropped:
+                    ward.add(left, piece.file, self.domain)
                 seen |= batch.seen
+                for attribute, some in batch.kinds.items():
+                    kinds[attribute] |= some
                 rows += len(batch.documents) + len(batch.dropped)
-                for document, ids in zip(batch.documents, _encode(batch, tokenizer, keys, piece), strict=True):
+                for document, ids in zip(batch.documents, _encode(batch, tokenizer, piece), strict=True):
                     if not len(ids):
-                        dropped[Reason.NO_TOKENS] += 1
+                        start = start_of(document.text)
+                        left = LeftOut(Reason.NO_TOKENS, document.domain, document.at, document.id, start)
+                        ward.add(left, piece.file, self.domain)
                         continue
-                    identity, key = keys.of(document.id, document.text.encode())
+                    domain = document.domain if document.domain is not None else self.domain
+                    assert domain is not None
+                    identity, key = names.keys(domain, piece).of(document.id, document.text.encode())
                     _check(ids, identity, tokenizer, piece)
-                    writer.add(key, identity, document.attributes, ids.astype(dtype, copy=False))
-                advance(self.domain, batch.size)
+                    bound = self.holdouts.of(domain).bound
+                    chance = chances.of(identity) if bound else bound
+                    held = chance if chance < bound else None
+                    tokens = ids.astype(dtype, copy=False)
+                    writer.add(Entry(domain, held, key, identity, document.attributes, tokens))
+                advance(self.group, batch.size)
         writer.flush()
-        return ReadResult(self.domain, tuple(writer.runs), dropped, frozenset(seen), rows)
+        return ReadResult(
+            group=self.group,
+            runs=tuple(writer.runs),
+            dropped=ward.dropped,
+            examples=ward.examples,
+            seen=frozenset(seen),
+            kinds={name: frozenset(some) for name, some in kinds.items()},
+            rows=rows,
+        )
 
 
-def _encode(batch: Batch, tokenizer: Tokenizer, keys: DocumentKeys, piece: Piece) -> list[np.ndarray]:
+def _encode(batch: Batch, tokenizer: Tokenizer, piece: Piece) -> list[np.ndarray]:
     """The ids of a batch's documents; what the tokenizer refuses is named."""
     try:
         return tokenizer.encode([document.text for document in batch.documents])
     except TextRefused as error:
         document = batch.documents[error.number]
-        identity, _ = keys.of(document.id, document.text.encode())
+        identity, _ = DocumentKeys(0, "").of(document.id, document.text.encode())
         raise IngestError(
             f"document {quote(identity)}: the tokenizer can not cut it: {error.reason}",
             code="tokenizer-failed",
@@ -107,30 +138,39 @@ def _check(ids: np.ndarray, identity: str, tokenizer: Tokenizer, piece: Piece) -
 
 @dataclass(frozen=True, slots=True)
 class MergeResult:
-    """The domain as the store keeps it, and how many documents were there twice."""
+    """A domain as it goes into the store, and how many documents were there twice.
+
+    folder:    where its files lie; their number is not yet the domain's
+    documents: its table of documents
+    """
 
     domain: int
+    folder: Path
+    documents: Path
     record: DomainRecord
     duplicates: int
 
 
 @dataclass(frozen=True, slots=True)
 class MergeJob:
-    """Runs of one domain to merge into its files in `folder`; its table of documents goes to the path `documents`."""
+    """Runs of one domain, in the folder `parts`, to merge into its files.
 
-    folder: Path
-    documents: Path
+    chances: of documents that may be held out, those with a chance in this range are the domain's
+    """
+
+    parts: Path
     domain: int
     domain_name: str
     runs: tuple[Run, ...]
+    chances: range
     attributes: tuple[str, ...]
     dtype: str
     file_tokens: int
 
-    def run(self, tokenizer: Tokenizer, advance: Advance) -> MergeResult:  # noqa: ARG002 tokens are made
+    def run(self, making: Making, tokenizer: Tokenizer, advance: Advance) -> MergeResult:  # noqa: ARG002 tokens are made
         """Write a domain's tokens and its table of documents. Of duplicates one is kept."""
         dtype = np.dtype(self.dtype)
-        merged = MergedRuns(self.runs, dtype)
+        merged = MergedRuns(self.parts, self.runs, dtype, self.chances)
         total = documents = duplicates = 0
         for part in merged.ranges():
             total += int(part.table["tokens"].to_numpy().sum())
@@ -139,16 +179,17 @@ class MergeJob:
         schema = document_schema(self.attributes)
         spans = hashlib.sha256()
         first = 0
+        (making.folder / TOKENS).mkdir()
         with (
             TokenWriter(
-                self.folder,
-                number=self.domain,
+                making.folder,
+                number=0,
                 name=self.domain_name,
                 dtype=dtype,
                 tokens=total,
                 file_tokens=self.file_tokens,
             ) as writer,
-            pa.OSFile(str(self.documents), "wb") as sink,
+            pa.OSFile(str(making.folder / _DOCUMENTS), "wb") as sink,
             pa.ipc.new_file(sink, schema) as table,
         ):
             for part in merged.ranges():
@@ -168,7 +209,7 @@ class MergeJob:
             content=content_digest(self.dtype, total, writer.digest.hexdigest(), documents, spans.hexdigest()),
             files=tuple(writer.files),
         )
-        return MergeResult(self.domain, record, duplicates)
+        return MergeResult(self.domain, Path(making.name), Path(making.name, _DOCUMENTS), record, duplicates)
 
 
 def _rows(domain: str, places: np.ndarray, part: pa.Table, schema: pa.Schema) -> pa.Table:

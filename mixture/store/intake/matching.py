@@ -6,11 +6,13 @@ import os
 import stat
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from pathlib import Path, PurePath
 
 from mixture.errors import IngestError, Place
 from mixture.store.intake.paths import Paths
 from mixture.store.intake.report import Skipped
+from mixture.store.intake.saved import SPLITS, Chosen, SavedDataset, saved_dataset
 from mixture.units import quote
 
 _MARKERS = {"_SUCCESS", "_metadata", "_common_metadata", "_temporary", "_delta_log"}
@@ -22,6 +24,7 @@ class FileFormat(StrEnum):
     """What a file holds: rows of columns, one JSON object a line, or one document."""
 
     PARQUET = "parquet"
+    ARROW = "arrow"
     JSONL = "jsonl"
     TEXT = "text"
 
@@ -36,6 +39,8 @@ class Compression(StrEnum):
 
 _BY_ENDING = {
     ".parquet": FileFormat.PARQUET,
+    ".arrow": FileFormat.ARROW,
+    ".feather": FileFormat.ARROW,
     ".jsonl": FileFormat.JSONL,
     ".ndjson": FileFormat.JSONL,
     ".json": FileFormat.JSONL,
@@ -44,9 +49,11 @@ _BY_ENDING = {
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A file to read; `shown` is its path as the sources file reaches it, with slashes.
+    """A file to read.
 
-    modified: when it was last written, in nanoseconds; it says only whether a file is still the one that was found
+    shown:    its path as the sources file reaches it, with slashes
+    modified: when it was written last, in nanoseconds
+    chosen:   which of its rows are read, where it is of a dataset that has an index; None: all
     """
 
     path: Path
@@ -55,6 +62,7 @@ class SourceFile:
     modified: int
     format: FileFormat
     compression: Compression
+    chosen: Chosen | None = None
 
 
 class Matcher:
@@ -64,12 +72,14 @@ class Matcher:
         self.skipped: list[Skipped] = []
         self._folder = folder
         self._owners: dict[tuple[int, int], tuple[str, str]] = {}
+        self._saved = cache(saved_dataset)
 
     def find(self, pattern: str, domain: str, file_format: FileFormat | None, place: Place) -> list[SourceFile]:
         """The files of a pattern, of a folder and all below it, or one file; none that the domain has already.
 
-        Formats by name: .parquet; .jsonl, .ndjson and .json are JSON lines; all else is one document a file; behind a
-        .gz or .zst the same. Errors: IngestError `no-files`, `files-shared`, `source-unreadable`.
+        Formats by name: .parquet; .arrow and .feather; .jsonl, .ndjson and .json are JSON lines; all else is one
+        document a file; behind a .gz or .zst the same. In the folder of a dataset that Hugging Face saved, only its
+        files of rows are read. Errors: IngestError `no-files`, `files-shared`, `source-unreadable`.
         """
         paths = sorted(Paths(self._folder, lambda path: reason_to_skip(path, PurePath(pattern))).find(pattern))
         if not paths:
@@ -78,11 +88,13 @@ class Matcher:
             raise IngestError(message, code="no-files", place=place, hint=hint)
         files = []
         for shown in paths:
-            reason = reason_to_skip(PurePath(shown), PurePath(pattern))
+            path = self._folder / shown
+            dataset = self._saved(path.parent)
+            reason = reason_to_skip(PurePath(shown), PurePath(pattern)) or _beside(path, dataset)
             if reason is None:
                 status = self._status(shown)
                 if self._is_new(shown, status, domain, place):
-                    files.append(_source(self._folder / shown, shown, status, file_format))
+                    files.append(_source(path, shown, status, file_format, dataset))
                     continue
                 reason = Skipped.AGAIN
             self.skipped.append(reason)
@@ -132,9 +144,25 @@ def reason_to_skip(shown: PurePath, pattern: PurePath) -> Skipped | None:
     return None
 
 
-def _source(path: Path, shown: str, status: os.stat_result, file_format: FileFormat | None) -> SourceFile:
+def _beside(path: Path, dataset: SavedDataset | None) -> Skipped | None:
+    """What a saved dataset has beside its files of rows is no source."""
+    is_listed = path.name in dataset.files if dataset is not None else path.name != SPLITS
+    return None if is_listed else Skipped.BESIDE
+
+
+def _source(
+    path: Path, shown: str, status: os.stat_result, file_format: FileFormat | None, dataset: SavedDataset | None
+) -> SourceFile:
     ending = path.suffix.lower()
     compression = next((c for c in Compression if c.value == ending), Compression.NONE)
     inner = path.with_suffix("").suffix.lower() if compression is not Compression.NONE else ending
-    chosen = file_format or _BY_ENDING.get(inner, FileFormat.TEXT)
-    return SourceFile(path, PurePath(shown).as_posix(), status.st_size, status.st_mtime_ns, chosen, compression)
+    chosen_format = file_format or (_BY_ENDING.get(inner, FileFormat.TEXT) if dataset is None else FileFormat.ARROW)
+    return SourceFile(
+        path=path,
+        shown=PurePath(shown).as_posix(),
+        size=status.st_size,
+        modified=status.st_mtime_ns,
+        format=chosen_format,
+        compression=compression,
+        chosen=dataset.chosen(path.name) if dataset is not None else None,
+    )

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from mixture.store.intake.runs import ATTRIBUTE, Run
+from mixture.store.intake.runs import ATTRIBUTE, CHANCE, Run
 
 _RANGE_BYTES = 1 << 27
 _RANGE_DOCUMENTS = 1 << 17
@@ -21,7 +22,7 @@ _RANGE_DOCUMENTS = 1 << 17
 class Range:
     """The documents of a range of keys, in order of key, no key twice.
 
-    table:       tokens int64, id, and the attributes under `ATTRIBUTE` + name
+    table:       tokens int64, id, the attributes under `ATTRIBUTE` + name, and `CHANCE` where a run has it
     run, start:  int64 [documents], in which run a document's tokens lie, and from which token of it
     duplicates:  how many documents were left out
     """
@@ -34,10 +35,15 @@ class Range:
 
 class MergedRuns:
     """The documents of all runs of a domain, in order of key. Of several with one key, which have the same id and text,
-    the one with the first attributes, compared as JSON, is kept: which one that is does not depend on files."""
+    the one with the first attributes, compared as JSON, is kept: which one that is does not depend on files.
 
-    def __init__(self, runs: Sequence[Run], dtype: np.dtype[Any]) -> None:
+    chances: of runs of documents that may be held out, only those with a chance in this range are there
+    """
+
+    def __init__(self, parts: Path, runs: Sequence[Run], dtype: np.dtype[Any], chances: range) -> None:
+        self._paths = [parts / run.path for run in runs]
         self._runs = runs
+        self._chances = chances
         self._dtype = dtype
         num_bytes = sum(run.tokens for run in runs) * dtype.itemsize
         num_documents = sum(run.documents for run in runs)
@@ -48,16 +54,20 @@ class MergedRuns:
         edges = [number * 2**64 // self._num_ranges for number in range(self._num_ranges)]
         for low, high in zip(edges, [*edges[1:], None], strict=True):
             tables, runs = [], []
-            for number, run in enumerate(self._runs):
-                table = _index(run)
+            for number, path in enumerate(self._paths):
+                table = _index(path).slice(self._runs[number].first, self._runs[number].documents)
                 highs = table["key_high"].to_numpy()
                 first = int(np.searchsorted(highs, np.uint64(low)))
                 last = len(highs) if high is None else int(np.searchsorted(highs, np.uint64(high)))
-                if first < last:
-                    tables.append(table.slice(first, last - first))
-                    runs.append(np.full(last - first, number))
+                table = table.slice(first, last - first)
+                if self._runs[number].held:
+                    table = table.filter(_within(table[CHANCE].to_numpy(), self._chances))
+                if len(table):
+                    tables.append(table)
+                    runs.append(np.full(len(table), number))
             if tables:
-                yield _sorted(pa.concat_tables(tables), np.concatenate(runs))
+                # Rows that name their domain may have other attributes than a domain's own.
+                yield _sorted(pa.concat_tables(tables, promote_options="default"), np.concatenate(runs))
 
     def tokens(self, part: Range) -> bytes:
         """The tokens of the documents of a range, one behind the other."""
@@ -66,7 +76,7 @@ class MergedRuns:
         for number in np.unique(part.run).tolist():
             mine = part.run == number
             first, last = int(part.start[mine].min()), int((part.start + lengths)[mine].max())
-            with self._runs[number].path.with_suffix(".tokens").open("rb") as file:
+            with self._paths[number].with_suffix(".tokens").open("rb") as file:
                 file.seek(first * self._dtype.itemsize)
                 data[number] = (first, memoryview(file.read((last - first) * self._dtype.itemsize)))
         size = self._dtype.itemsize
@@ -77,8 +87,13 @@ class MergedRuns:
         return b"".join(pieces)
 
 
-def _index(run: Run) -> pa.Table:
-    with pa.memory_map(str(run.path.with_suffix(".arrow"))) as source:
+def _within(chance: NDArray[np.uint64], chances: range) -> NDArray[np.bool_]:
+    """Whether chances are in a range, whose stop, 2^64, may be none itself."""
+    return (chance >= np.uint64(chances.start)) & (chance <= np.uint64(max(chances.stop - 1, 0))) & bool(chances)
+
+
+def _index(path: Path) -> pa.Table:
+    with pa.memory_map(str(path.with_suffix(".arrow"))) as source:
         return pa.ipc.open_file(source).read_all()
 
 

@@ -17,6 +17,10 @@ class Reason(StrEnum):
     BLANK_TEXT:      its text has only white space, control characters and characters without width
     INVALID_UTF8:    its bytes are not UTF-8
     LONE_SURROGATE:  its text has half a character of UTF-16, which UTF-8 can not hold
+    NOT_JSON:        its line is not a JSON object, or one with a key twice
+    TOO_LARGE:       it has more than 2^31 bytes
+    DOMAIN_MISSING:  the column that names its domain is null or empty, or not in its row
+    DOMAIN_ILLEGAL:  that column has what no domain can be called
     NO_TOKENS:       the tokenizer makes no token of it: it has none for what is unknown, or takes all away
     DUPLICATE:       another document of the domain has its id and its text
     """
@@ -27,8 +31,23 @@ class Reason(StrEnum):
     BLANK_TEXT = "blank-text"
     INVALID_UTF8 = "invalid-utf8"
     LONE_SURROGATE = "lone-surrogate"
+    NOT_JSON = "not-json"
+    TOO_LARGE = "too-large"
+    DOMAIN_MISSING = "domain-missing"
+    DOMAIN_ILLEGAL = "domain-illegal"
     NO_TOKENS = "no-tokens"
     DUPLICATE = "duplicate"
+
+
+class Unfit(StrEnum):
+    """What becomes of a row that is no document.
+
+    QUARANTINE: it is left out, counted by reason, and listed in the store's quarantine.parquet
+    REFUSE:     the ingest ends with an error that says where it stands
+    """
+
+    QUARANTINE = "quarantine"
+    REFUSE = "refuse"
 
 
 class Skipped(StrEnum):
@@ -37,11 +56,13 @@ class Skipped(StrEnum):
     HIDDEN:  it, or a folder in its path, begins with a dot
     MARKER:  it is what Hadoop, Spark and their kin leave beside data: _SUCCESS, _metadata, _temporary/…, *.crc
     AGAIN:   another pattern of the domain has matched it, or it is a link to a file that one has
+    BESIDE:  it lies in the folder of a dataset that Hugging Face saved, and is none of its files of rows
     """
 
     HIDDEN = "hidden-file"
     MARKER = "marker-file"
     AGAIN = "matched-again"
+    BESIDE = "beside-a-dataset"
 
 
 class Stage(StrEnum):
@@ -69,14 +90,16 @@ class DomainReport:
     """What became of a domain's sources.
 
     files, source_bytes:  how many were read, and their size as they lie
+                          None of a domain that a column names, or whose documents were held out of another
     documents, tokens:    what is in the store; end-of-document tokens are counted
-    dropped:              documents left out, by reason; with `documents` they are all that were read
+    dropped:              documents left out, by reason; with `documents`, and those held out, they are all that were
+                          read of it
     shared_ids:           documents kept whose id another document of the domain has, with another text
     """
 
     name: str
-    files: int
-    source_bytes: int
+    files: int | None
+    source_bytes: int | None
     documents: int
     tokens: int
     dropped: Mapping[Reason, int]
@@ -84,13 +107,34 @@ class DomainReport:
 
 
 @dataclass(frozen=True, slots=True)
+class ColumnReport:
+    """What was read of the files whose rows name their domain. dropped: the rows that are of none."""
+
+    files: int
+    source_bytes: int
+    dropped: Mapping[Reason, int]
+
+
+@dataclass(frozen=True, slots=True)
 class IngestReport:
-    """What an ingest made: the store's folder and digest, its domains in order of name, and the files not read."""
+    """What an ingest made: the store's folder and digest, its domains in order of name, and the files not read.
+
+    by_column:   what was read of the files whose rows name their domain; None: there are none
+    look_alike:  names of domains that differ, and hardly to the eye, such as `8` and `08`
+    mixed:       attributes whose values are of several types, which are kept as text
+    not_held:    domains of which a share was to be held out, and no document is
+    quarantine:  rows in the store's table of documents left out; `dropped` counts all of them
+    """
 
     path: Path
     digest: str
     domains: tuple[DomainReport, ...]
     skipped_files: Mapping[Skipped, int]
+    by_column: ColumnReport | None = None
+    look_alike: tuple[tuple[str, ...], ...] = ()
+    mixed: tuple[str, ...] = ()
+    not_held: tuple[str, ...] = ()
+    quarantine: int = 0
 
     @property
     def documents(self) -> int:

@@ -3,41 +3,22 @@
 from __future__ import annotations
 
 import os
-import shutil
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 import duckdb
 import numpy as np
-import pyarrow as pa
 
 from mixture.errors import IngestError, Place
-from mixture.store.intake.batch import Piece
-from mixture.store.intake.jobs import MergeJob, MergeResult, ReadJob, ReadResult
-from mixture.store.intake.pool import Job, run_jobs
-from mixture.store.intake.report import (
-    DomainReport,
-    IngestProgress,
-    IngestReport,
-    ProgressCallback,
-    Reason,
-    Stage,
-)
-from mixture.store.intake.sources import SourceDomain, Sources, read_sources
-from mixture.store.intake.texts import split
-from mixture.store.intake.tokenizer import Tokenizer, TokenizerChoice, choose_tokenizer
-from mixture.store.intake.workplace import publish, workplace
-from mixture.store.manifest import BYTES, TOKENS
-from mixture.store.tables import FILE_TOKENS, ROW_GROUP, shared_ids, write_tables
-from mixture.units import quote
+from mixture.store.intake.parts import leave_finished
+from mixture.store.intake.report import IngestReport, ProgressCallback, Unfit
+from mixture.store.intake.resumption import Earlier, ResumedCallback
+from mixture.store.intake.sources import Sources, read_sources
+from mixture.store.intake.tokenizer import Tokenizer, choose_tokenizer
+from mixture.store.intake.work import Work
+from mixture.store.intake.workplace import lasting_workplace, remove
+from mixture.store.manifest import BYTES
+from mixture.store.tables import FILE_TOKENS
 
-R = TypeVar("R")
-
-_JOB_BYTES = 1 << 26
-_JOB_PIECES = 2000
 _FILE_UNIT = 65_536
 _ALONE_BYTES = 1 << 24  # less than this is read sooner than processes start
 
@@ -50,7 +31,10 @@ def ingest(
     processes: int | None = None,
     seed: int = 0,
     file_tokens: int = FILE_TOKENS,
+    earlier: Earlier = Earlier.GO_ON,
+    unfit: Unfit = Unfit.QUARANTINE,
     progress: ProgressCallback | None = None,
+    resumed: ResumedCallback | None = None,
 ) -> IngestReport:
     """Make a store at `out` from the files that a sources file names.
 
@@ -58,10 +42,14 @@ def ingest(
     processes:    None: as many as there are processors, one where there is little to do; the store is the same
     seed:         of the order of documents, which follows from it, the domain, and each document's id and text alone
     file_tokens:  the most that one file holds, a multiple of 65,536; how tokens are cut does not enter the digest
+    earlier:      what becomes of the parts that an ingest to `out` had finished when it was stopped
+    unfit:        what becomes of rows that are no documents: null, no UTF-8, no JSON, without a domain, …
     progress:     called in this process with how far a domain is
+    resumed:      called once, where an ingest was stopped, with what of it is there
 
-    The store appears at `out` at once, when it is whole. Killed at any moment and started again, it is as if never
-    killed. Errors: IngestError; SpecError for what is not right in the sources file's YAML, CatalogError in its
+    The store appears at `out` at once, when it is whole. Stopped by whatever, an error included, it keeps the parts
+    that are finished, beside `out`, and goes on from there when it is started again: the store is as if never stopped.
+    Errors: IngestError; SpecError for what is not right in the sources file's YAML, CatalogError in its
     overview.
     """
     source_path, out_path = Path(sources), Path(out)
@@ -82,19 +70,30 @@ def ingest(
     made = choice.make()
     dtype = _dtype(made, read, source_path)
     try:
-        with workplace(out_path) as folder:
-            work = _Ingest(
+        with lasting_workplace(out_path) as place:
+            work = Work(
                 sources=read,
                 choice=choice,
                 tokenizer=made,
                 dtype=dtype,
-                folder=folder,
+                place=place,
                 processes=processes or _usual_processes(read),
                 seed=seed,
                 file_tokens=file_tokens,
+                unfit=unfit,
                 progress=progress,
+                resumed=resumed,
             )
-            return work.run(out_path)
+            try:
+                report = work.run(out_path, earlier)
+            except BaseException as error:
+                finished = leave_finished(place.folder)
+                if finished:
+                    parts = "1 finished part is" if finished == 1 else f"{finished:,} finished parts are"
+                    error.add_note(f"{parts} kept: the same ingest goes on from there")
+                raise
+            remove([*place.left, place.folder])
+            return report
     except OSError as error:
         raise _unwritable(error.filename or out_path, error.strerror or error) from error
     except duckdb.Error as error:  # it sorts the ids
@@ -107,7 +106,7 @@ def _unwritable(path: str | Path, reason: object) -> IngestError:
 
 
 def _usual_processes(sources: Sources) -> int:
-    size = sum(file.size for domain in sources.domains for file in domain.files)
+    size = sum(group.num_bytes for group in sources.groups)
     return 1 if size < _ALONE_BYTES else os.cpu_count() or 1
 
 
@@ -125,160 +124,3 @@ def _dtype(tokenizer: Tokenizer, sources: Sources, path: Path) -> np.dtype[np.un
             vocabulary=vocabulary,
         )
     return chosen
-
-
-@dataclass(frozen=True, slots=True)
-class _Ingest:
-    """One ingest, at work in its folder."""
-
-    sources: Sources
-    choice: TokenizerChoice
-    tokenizer: Tokenizer
-    dtype: np.dtype[np.unsignedinteger]
-    folder: Path
-    processes: int
-    seed: int
-    file_tokens: int
-    progress: ProgressCallback | None
-
-    def run(self, out: Path) -> IngestReport:
-        runs, store, documents = (self.folder / name for name in ("runs", "store", "documents"))
-        for folder in (runs, documents, store / TOKENS):
-            folder.mkdir(parents=True)
-        read = self._read(runs)
-        merged = self._merge(read, store, documents)
-        manifest = write_tables(
-            store,
-            domains=[result.record for result in merged],
-            documents=_tables([self._document_path(documents, number) for number in range(len(merged))]),
-            attributes=self.sources.attributes,
-            tokenizer=self.tokenizer.record,
-            dtype=self.dtype,
-            end_of_document=self.tokenizer.end_of_document,
-            seed=self.seed,
-            file_tokens=self.file_tokens,
-            definition=self.choice.definition,
-            labels=self.sources.labels,
-            overview=self.sources.overview,
-        )
-        shared = shared_ids(store)
-        for folder in (runs, documents):
-            shutil.rmtree(folder)
-        publish(store, out)
-        reports = [
-            DomainReport(
-                name=domain.name,
-                files=len(domain.files),
-                source_bytes=sum(file.size for file in domain.files),
-                documents=result.record.documents,
-                tokens=result.record.tokens,
-                dropped=_dropped(parts, result.duplicates),
-                shared_ids=shared.get(domain.name, 0),
-            )
-            for domain, parts, result in zip(self.sources.domains, read, merged, strict=True)
-        ]
-        return IngestReport(out, manifest.digest, tuple(reports), self.sources.skipped)
-
-    def _read(self, folder: Path) -> list[list[ReadResult]]:
-        """The results of reading, by domain."""
-        jobs, totals = [], []
-        for number, domain in enumerate(self.sources.domains):
-            pieces = [piece for file in domain.files for piece in split(file, domain.columns)]
-            totals.append(sum(piece.size for piece in pieces))
-            jobs += [
-                ReadJob(
-                    folder=folder,
-                    name=f"{number:05d}-{part:06d}",
-                    domain=number,
-                    domain_name=domain.name,
-                    pieces=tuple(group),
-                    columns=domain.columns,
-                    seed=self.seed,
-                    dtype=str(self.dtype),
-                )
-                for part, group in enumerate(_grouped(pieces))
-            ]
-        results: list[list[ReadResult]] = [[] for _ in totals]
-        for result in self._run(jobs, Stage.READ, totals):
-            results[result.domain].append(result)
-        for domain, parts in zip(self.sources.domains, results, strict=True):
-            _check_seen(domain, parts)
-        return results
-
-    def _merge(self, read: list[list[ReadResult]], store: Path, documents: Path) -> list[MergeResult]:
-        """The domains as the store has them."""
-        runs = [tuple(run for result in parts for run in result.runs) for parts in read]
-        jobs = [
-            MergeJob(
-                folder=store,
-                documents=self._document_path(documents, number),
-                domain=number,
-                domain_name=domain.name,
-                runs=runs[number],
-                attributes=tuple(self.sources.attributes),
-                dtype=str(self.dtype),
-                file_tokens=self.file_tokens,
-            )
-            for number, domain in enumerate(self.sources.domains)
-        ]
-        totals = [sum(run.tokens for run in part) * self.dtype.itemsize for part in runs]
-        return sorted(self._run(jobs, Stage.WRITE, totals), key=lambda result: result.domain)
-
-    def _run(self, jobs: Sequence[Job[R]], stage: Stage, totals: list[int]) -> Iterator[R]:
-        done = [0] * len(totals)
-
-        def moved(domain: int, count: int) -> None:
-            done[domain] += count
-            if self.progress is not None:
-                name = self.sources.domains[domain].name
-                self.progress(IngestProgress(stage, name, done[domain], totals[domain]))
-
-        return run_jobs(jobs, processes=self.processes, tokenizer=self.choice, domains=len(totals), moved=moved)
-
-    def _document_path(self, folder: Path, number: int) -> Path:
-        return folder / f"{number:05d}.arrow"
-
-
-def _grouped(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
-    """Pieces put together to jobs that are worth a process's while."""
-    group: list[Piece] = []
-    size = 0
-    for piece in pieces:
-        if group and (len(group) >= _JOB_PIECES or size + piece.size > _JOB_BYTES):
-            yield group
-            group, size = [], 0
-        group.append(piece)
-        size += piece.size
-    if group:
-        yield group
-
-
-def _check_seen(domain: SourceDomain, parts: list[ReadResult]) -> None:
-    """Refuse a column that no row of a domain has: it is misspelt."""
-    seen = frozenset[str]().union(*(part.seen for part in parts))
-    if not sum(part.rows for part in parts):
-        return
-    for name in domain.columns.names:
-        if name not in seen:
-            raise IngestError(
-                f"domain {quote(domain.name)}: no row of its files has {quote(name)}",
-                code="column-missing",
-                place=domain.place,
-                domain=domain.name,
-            )
-
-
-def _tables(paths: Sequence[Path]) -> Iterator[pa.Table]:
-    """The documents of each domain, so many at a time."""
-    for path in paths:
-        with pa.memory_map(str(path)) as source:
-            table = pa.ipc.open_file(source).read_all()
-            for first in range(0, table.num_rows, ROW_GROUP):
-                yield table.slice(first, ROW_GROUP)
-
-
-def _dropped(parts: list[ReadResult], duplicates: int) -> dict[Reason, int]:
-    """Documents left out, by reason, in order of reason."""
-    counts = sum((part.dropped for part in parts), Counter[Reason]())
-    counts[Reason.DUPLICATE] += duplicates
-    return {reason: counts[reason] for reason in Reason if counts[reason]}

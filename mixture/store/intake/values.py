@@ -1,10 +1,15 @@
-"""What counts as a text, an id, an attribute."""
+"""What counts as a text, an id, an attribute, the name of a domain."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Set
+from enum import StrEnum
 
+import pyarrow as pa
+
+from mixture.names import LONGEST_NAME, is_held_out, odd_character
 from mixture.store.intake.report import Reason
 
 # White space, control characters, and those without width: a text of these alone would be an empty document. The list
@@ -13,6 +18,43 @@ _BLANK = re.compile(
     "[\x00-\x20\x7f-\xa0\xad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f"
     "\u205f-\u206f\u2800\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb]*"
 )
+_EXACT = 2**53
+"""Up to this every whole number is a float64."""
+
+
+class Kind(StrEnum):
+    """What a value of an attribute is. LARGE: a whole number of 64 bits that a float64 may not hold."""
+
+    WHOLE = "whole"
+    LARGE = "large"
+    NUMBER = "number"
+    TRUTH = "truth"
+    TEXT = "text"
+
+
+class NestedValueError(ValueError):
+    """An attribute is a list or an object."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+
+def column_type(kinds: Set[Kind]) -> pa.DataType:
+    """The type of an attribute's column: the one that all of its values are of, exactly, else text.
+
+    Whole numbers of 64 bits are int64; with others among them all are float64, where that holds each of them.
+    """
+    if kinds and kinds <= {Kind.WHOLE, Kind.LARGE}:
+        return pa.int64()
+    if kinds and kinds <= {Kind.WHOLE, Kind.NUMBER}:
+        return pa.float64()
+    return pa.bool_() if kinds == {Kind.TRUTH} else pa.string()
+
+
+def are_mixed(kinds: Set[Kind]) -> bool:
+    """Whether values are text for no type holds all of them."""
+    return column_type(kinds) == pa.string() and not kinds <= {Kind.TEXT}
 
 
 def document_text(value: object) -> str | Reason:
@@ -35,6 +77,42 @@ def document_text(value: object) -> str | Reason:
     except UnicodeEncodeError:
         return Reason.LONE_SURROGATE
     return value
+
+
+def domain_name(value: object) -> str | Reason:
+    """The name of a domain as a column has it: a text as written, or a whole number's digits; else why it is none."""
+    if isinstance(value, bytes):
+        try:
+            value = value.decode()
+        except UnicodeDecodeError:
+            return Reason.DOMAIN_ILLEGAL
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value) if value.bit_length() < 1 << 10 else "0" * (LONGEST_NAME + 1)
+    if value is None or (isinstance(value, str) and not value.strip(" \t\n")):
+        return Reason.DOMAIN_MISSING
+    if not isinstance(value, str) or len(value) > LONGEST_NAME or odd_character(value) or is_held_out(value):
+        return Reason.DOMAIN_ILLEGAL
+    return value
+
+
+def attribute(value: object, name: str) -> tuple[str | None, Kind | None]:
+    """An attribute as text that has all of it, and what it is; None: it has none. Errors: NestedValueError."""
+    match value:
+        case None:
+            return None, None
+        case bool():
+            return ("true" if value else "false"), Kind.TRUTH
+        case int():
+            kind = Kind.WHOLE if -_EXACT <= value <= _EXACT else Kind.LARGE
+            return str(value), kind if -(2**63) <= value < 2**63 else Kind.TEXT
+        case float():
+            return repr(value), Kind.NUMBER
+        case str() | bytes():
+            return value_text(value), Kind.TEXT
+        case list() | dict() | tuple():
+            raise NestedValueError(name)
+        case _:
+            return value_text(str(value)), Kind.TEXT
 
 
 def value_text(value: object) -> str | None:

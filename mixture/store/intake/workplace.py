@@ -7,8 +7,9 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from mixture.errors import IngestError, Place
@@ -19,11 +20,23 @@ _LOCK = "mixture-ingest.lock"  # marks the folder as ours; the first in it, and 
 _WORK = "mixture-work-"  # begins the names of the folders in it
 
 
-@contextmanager
-def workplace(out: Path) -> Iterator[Path]:
-    """An empty folder on the file system of `out`, for this process alone; gone afterwards.
+@dataclass(frozen=True, slots=True)
+class Workplace:
+    """Where a store is made.
 
-    What a killed ingest left in it is removed; a folder of that name that no ingest made is refused, and left as it is.
+    folder: an empty one on the file system of its place, for this process alone
+    left:   such folders that others left which ended, or were ended, before their store was whole
+    """
+
+    folder: Path
+    left: tuple[Path, ...]
+
+
+@contextmanager
+def lasting_workplace(out: Path) -> Iterator[Workplace]:
+    """A place to work for this process alone; what is still in it afterwards stays, for the next one to go on with.
+
+    A folder of that name that no ingest made is refused, and left as it is.
     Errors: IngestError `store-exists`, `place-taken`, `ingest-running`.
     """
     place = out.resolve()
@@ -33,15 +46,37 @@ def workplace(out: Path) -> Iterator[Path]:
     descriptor = _lock(folder, out)
     try:
         _check_free(out)  # once more: the ingest that held the lock may just have put its store there
-        _empty(folder)
+        left = _works(folder)
         # A name of its own: a process of a killed ingest may live a moment longer, and write where it did.
-        yield Path(tempfile.mkdtemp(prefix=_WORK, dir=folder))
+        yield Workplace(Path(tempfile.mkdtemp(prefix=_WORK, dir=folder)), tuple(left))
     finally:
-        _empty(folder)
-        with suppress(OSError):  # another ingest may begin in it as soon as the lock's file, which goes last, is gone
-            (folder / _LOCK).unlink()
-            folder.rmdir()
+        if not _works(folder):
+            with suppress(
+                OSError
+            ):  # another ingest may begin in it as soon as the lock's file, which goes last, is gone
+                (folder / _LOCK).unlink()
+                folder.rmdir()
         os.close(descriptor)
+
+
+@contextmanager
+def workplace(out: Path) -> Iterator[Path]:
+    """An empty folder on the file system of `out`, for this process alone; gone afterwards.
+
+    What was left in its place is removed. Errors: those of `lasting_workplace`.
+    """
+    with lasting_workplace(out) as place:
+        try:
+            remove(place.left)
+            yield place.folder
+        finally:
+            remove([*place.left, place.folder])  # into what was left a process may have written, that is gone by now
+
+
+def remove(folders: Iterable[Path]) -> None:
+    """Remove folders as far as that can be."""
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _check_free(out: Path) -> None:
@@ -89,16 +124,17 @@ def publish(made: Path, out: Path) -> None:
     on_disk(made)
     place = out.resolve()
     made.rename(place)
-    _sync(place.parent)
+    sync(place.parent)
 
 
 def on_disk(made: Path) -> None:
     """Have all of a folder on the disk."""
     for path in (*made.rglob("*"), made):
-        _sync(path)
+        sync(path)
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
+    """Have a file, or the names in a folder, on the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -156,8 +192,6 @@ def _check_own(folder: Path) -> None:
     )
 
 
-def _empty(folder: Path) -> None:
-    """Remove what ingests have made in the folder, but for the lock."""
-    for entry in folder.iterdir():
-        if entry.name.startswith(_WORK):
-            shutil.rmtree(entry, ignore_errors=True)
+def _works(folder: Path) -> list[Path]:
+    """What ingests have made in the folder, but for the lock."""
+    return sorted(entry for entry in folder.iterdir() if entry.name.startswith(_WORK))

@@ -90,7 +90,7 @@ def test_a_large_file_of_lines_is_cut_between_lines(
     path = sources("domains: {web: {files: [in.jsonl], id: id}}")
     expected = ingest(path, tmp_path / "whole")
     for size in (1, 50, 1000, 4096):
-        monkeypatch.setattr("mixture.store.intake.texts._LINES_PIECE", size)
+        monkeypatch.setattr("mixture.store.intake.lines._PIECE", size)
         assert ingest(path, tmp_path / f"cut{size}").digest == expected.digest
 
 

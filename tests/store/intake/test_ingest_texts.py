@@ -1,7 +1,6 @@
 """What is no text is counted by reason and left out; what can not be read is an error that names it."""
 
 import gzip
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -9,10 +8,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from store.makers import WriteSources, text_of, write_lines
+from store.makers import WriteSources, write_lines
 
 from mixture.errors import IngestError
-from mixture.store import Reason, Skipped, ingest, open_store, verify_store
+from mixture.store import Reason, Skipped, Unfit, ingest, open_store, verify_store
 
 ZSTD = pa.Codec("zstd")
 ODD_LINES = [
@@ -158,18 +157,30 @@ def test_damage_inside_parquet_is_an_error_also_from_another_process(tmp_path: P
     assert not (tmp_path / "store").exists()
 
 
-@pytest.mark.parametrize("line", [b"{", b"[1]", b"nope", b'"text"', b"[" * 50_000, b"\x00\x01"])
-def test_a_line_that_is_no_object_is_an_error_with_its_line(
+@pytest.mark.parametrize("line", [b"{", b"[1]", b"nope", b'"text"', b"[" * 100_000, b"\x00\x01"])
+def test_a_line_that_is_no_object_is_left_out_and_strictly_an_error_with_its_line(
     tmp_path: Path, sources: WriteSources, line: bytes, monkeypatch: pytest.MonkeyPatch
 ):
-    (tmp_path / "in.jsonl").write_bytes(b'{"text": "good"}\n\n{"text": "fine"}\n' + line + b"\n")
+    (tmp_path / "in.jsonl").write_bytes(b'{"text": "good"}\n\n{"text": "fine"}\n' + line + b'\n{"text": "last"}')
+    path = sources("domains: {web: {files: [in.jsonl]}}")
     for size in (1 << 26, 10):
-        monkeypatch.setattr("mixture.store.intake.texts._LINES_PIECE", size)
+        monkeypatch.setattr("mixture.store.intake.lines._PIECE", size)
+        (domain,) = ingest(path, tmp_path / f"store-{size}").domains
+        assert (domain.documents, domain.dropped) == (3, {Reason.NOT_JSON: 1})
         with pytest.raises(IngestError) as caught:
-            ingest(sources("domains: {web: {files: [in.jsonl]}}"), tmp_path / "store")
-        assert caught.value.code == "not-json-lines"
+            ingest(path, tmp_path / "strict", unfit=Unfit.REFUSE)
+        assert caught.value.code == "left-out"
         assert caught.value.place is not None
         assert caught.value.place.line == 4
+
+
+def test_files_without_one_line_of_json_are_refused(tmp_path: Path, sources: WriteSources):
+    (tmp_path / "in.json").write_text('{\n  "text": "printed to be read"\n}\n')
+    with pytest.raises(IngestError, match="no line of its files is a JSON object") as caught:
+        ingest(sources("domains: {web: {files: [in.json]}}"), tmp_path / "store")
+    assert caught.value.code == "not-json-lines"
+    assert str(caught.value.place).endswith("in.json:1")
+    assert "format: text" in str(caught.value.hint)
 
 
 @pytest.mark.parametrize("columns", ["text: txet", "id: key", "attributes: [licence]"])
@@ -197,27 +208,6 @@ def test_a_text_column_of_numbers_is_refused(tmp_path: Path, sources: WriteSourc
     assert caught.value.code == "column-type"
 
 
-def test_ids_and_attributes_of_any_kind_are_kept_as_text(tmp_path: Path, sources: WriteSources):
-    rows = [
-        {"text": "a", "id": 12345678901234567890, "meta": {"b": 1, "a": [True, None]}},
-        {"text": "b", "id": "x\ud800y", "meta": 0.1},
-        {"text": "c", "id": None, "meta": "plain"},
-        {"text": "d", "id": "", "meta": None},
-        {"text": "e", "id": 1.5},
-    ]
-    write_lines(tmp_path / "in.jsonl", rows)
-    ingest(sources("domains: {web: {files: [in.jsonl], id: id, attributes: [meta]}}"), tmp_path / "store")
-    store = open_store(tmp_path / "store")
-    found = {}
-    for row in store.documents("web", 0, store.domains["web"].tokens).to_pylist():
-        found[text_of(store.read("web", row["first_token"], 1))] = (row["id"], row["meta"])
-    assert found["a"] == ("12345678901234567890", json.dumps({"a": [True, None], "b": 1}))
-    assert found["b"] == ("x\\ud800y", "0.1")
-    assert found["e"] == ("1.5", None)
-    assert (found["c"][1], found["d"][1]) == ("plain", None)
-    assert all(len(found[name][0]) == 32 for name in "cd")
-
-
 def test_attributes_of_all_domains_stand_in_one_table(tmp_path: Path, sources: WriteSources):
     write_lines(tmp_path / "a.jsonl", [{"text": "a", "url": "u"}])
     write_lines(tmp_path / "b.jsonl", [{"text": "b", "license": "l"}])
@@ -240,13 +230,16 @@ def test_attributes_of_all_domains_stand_in_one_table(tmp_path: Path, sources: W
         (b'{"text": "a", "meta": {"k": [{"x": 1, "x": 2}]}}', "x"),
     ],
 )
-def test_a_line_with_a_key_twice_is_refused_with_line_and_key(
-    tmp_path: Path, sources: WriteSources, line: bytes, key: str
-):
+def test_a_line_with_a_key_twice_is_left_out_with_the_key(tmp_path: Path, sources: WriteSources, line: bytes, key: str):
     (tmp_path / "in.jsonl").write_bytes(b'{"text": "good"}\n' + line + b"\n")
+    path = sources("domains: {web: {files: [in.jsonl]}}")
+    (domain,) = ingest(path, tmp_path / "store").domains
+    assert domain.dropped == {Reason.NOT_JSON: 1}
+    assert pq.read_table(tmp_path / "store" / "quarantine.parquet")["detail"].to_pylist() == [
+        f"the key '{key}' is in it twice"
+    ]
     with pytest.raises(IngestError, match=f"the key '{key}' is in it twice") as caught:
-        ingest(sources("domains: {web: {files: [in.jsonl]}}"), tmp_path / "store")
-    assert caught.value.code == "not-json-lines"
+        ingest(path, tmp_path / "strict", unfit=Unfit.REFUSE)
     assert caught.value.place is not None
     assert caught.value.place.line == 2
 
@@ -275,14 +268,6 @@ def test_times_of_any_kind_are_written_as_arrow_writes_them(
     pq.write_table(pa.table({"text": ["x"], "when": column}), tmp_path / "in.parquet", store_schema=True)
     ingest(sources("domains: {web: {files: [in.parquet], attributes: [when]}}"), tmp_path / "store")
     assert open_store(tmp_path / "store").documents("web", 0, 2)["when"].to_pylist() == [expected]
-
-
-def test_a_time_inside_a_list_that_can_not_be_written_is_refused_by_column(tmp_path: Path, sources: WriteSources):
-    column = pa.ListArray.from_arrays([0, 1], one_value(pa.timestamp("ms"), 10**17))
-    pq.write_table(pa.table({"text": ["x"], "when": column}), tmp_path / "in.parquet")
-    with pytest.raises(IngestError, match=r"in\.parquet: its column 'when', of type list") as caught:
-        ingest(sources("domains: {web: {files: [in.parquet], attributes: [when]}}"), tmp_path / "store")
-    assert caught.value.code == "column-type"
 
 
 MEMORY = """

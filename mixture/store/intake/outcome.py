@@ -1,0 +1,132 @@
+"""What came of reading and merging: what must be refused after all, and the report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from mixture.errors import IngestError, Place
+from mixture.names import HELD_OUT_ENDING, look_alikes
+from mixture.store.intake.jobs import MergeResult, ReadResult
+from mixture.store.intake.quarantine import Example
+from mixture.store.intake.report import ColumnReport, DomainReport, IngestReport, Reason
+from mixture.store.intake.sources import SourceGroup, Sources
+from mixture.store.intake.targets import Target
+from mixture.store.intake.texts import place_of
+from mixture.store.intake.values import Kind, are_mixed
+from mixture.units import quote
+
+
+def refusal(group: SourceGroup, example: Example) -> IngestError:
+    """The error for a row that would be left out where nothing may be."""
+    return example.refusal(_place(group, example))
+
+
+def _place(group: SourceGroup, example: Example) -> Place:
+    file = next(file for file in group.files if file.shown == example.file)
+    return place_of(file, example.byte)
+
+
+def check_read(group: SourceGroup, results: Sequence[ReadResult]) -> None:
+    """Refuse files of lines of which none is JSON, and a column that no row has: it is misspelt.
+
+    Errors: IngestError `not-json-lines`, `column-missing`.
+    """
+    rows = sum(result.rows for result in results)
+    not_json = sum(one.count for result in results for one in result.dropped if one.reason is Reason.NOT_JSON)
+    if rows and not_json == rows:
+        example = next(one for result in results for one in result.examples)
+        raise IngestError(
+            f"{group.shown}: no line of its files is a JSON object: {example.detail}",
+            code="not-json-lines",
+            place=_place(group, example),
+            hint="`format: text` reads a file as one document",
+        )
+    seen = frozenset[str]().union(*(result.seen for result in results))
+    for name in group.columns.names:
+        if rows and name not in seen:
+            raise IngestError(
+                f"{group.shown}: no row of its files has {quote(name)}",
+                code="column-missing",
+                place=group.place,
+                domain=group.name,
+            )
+
+
+def kinds_of(read: Iterable[Iterable[ReadResult]]) -> dict[str, set[Kind]]:
+    """What the values of each attribute are."""
+    kinds: dict[str, set[Kind]] = {}
+    for results in read:
+        for result in results:
+            for name, some in result.kinds.items():
+                kinds.setdefault(name, set()).update(some)
+    return kinds
+
+
+def report(
+    sources: Sources,
+    read: Sequence[Sequence[ReadResult]],
+    made: Sequence[tuple[Target, MergeResult]],
+    *,
+    shared: Mapping[str, int],
+    path: Path,
+    digest: str,
+    quarantine: int,
+) -> IngestReport:
+    """What an ingest tells. shared: documents with a shared id, by domain; quarantine: rows of the table."""
+    dropped: dict[str | None, Counter[Reason]] = {}
+    for results in read:
+        for result in results:
+            for one in result.dropped:
+                dropped.setdefault(one.domain, Counter())[one.reason] += one.count
+    names = {target.name for target, _ in made}
+    by_column = sources.by_column
+    known = {domain.name: domain for domain in sources.domains}
+    reports = []
+    for target, result in made:
+        counts = dropped.get(target.name, Counter())
+        counts[Reason.DUPLICATE] += result.duplicates
+        source = known.get(target.name)
+        reports.append(
+            DomainReport(
+                name=target.name,
+                files=None if source is None else len(source.files),
+                source_bytes=None if source is None else source.num_bytes,
+                documents=result.record.documents,
+                tokens=result.record.tokens,
+                dropped=_ordered(counts),
+                shared_ids=shared.get(target.name, 0),
+            )
+        )
+    # A domain that a column names may have no row that is a document.
+    reports += [
+        DomainReport(name, None, None, 0, 0, _ordered(counts), 0)
+        for name, counts in dropped.items()
+        if name is not None and name not in names
+    ]
+    of_column = None
+    if by_column is not None:
+        of_column = ColumnReport(len(by_column.files), by_column.num_bytes, _ordered(dropped.get(None, Counter())))
+    return IngestReport(
+        path=path,
+        digest=digest,
+        domains=tuple(sorted(reports, key=lambda one: one.name)),
+        skipped_files=sources.skipped,
+        by_column=of_column,
+        look_alike=tuple(tuple(some) for some in look_alikes(sorted({target.source for target, _ in made}))),
+        mixed=tuple(sorted(name for name, kinds in kinds_of(read).items() if are_mixed(kinds))),
+        not_held=tuple(
+            target.name
+            for target, _ in made
+            if target.source == target.name
+            and sources.holdouts.of(target.name).share
+            and target.name + HELD_OUT_ENDING not in names
+        ),
+        quarantine=quarantine,
+    )
+
+
+def _ordered(counts: Counter[Reason]) -> dict[Reason, int]:
+    """In order of reason."""
+    return {reason: counts[reason] for reason in Reason if counts[reason]}

@@ -1,0 +1,246 @@
+"""Documents out of tables: Parquet, and Arrow files and streams."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from itertools import accumulate, pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from mixture.errors import IngestError, Place, nearest
+from mixture.store.intake.batch import Batch, Columns, Piece
+from mixture.store.intake.matching import SourceFile
+from mixture.store.mapping import arrow_file
+from mixture.units import quote
+
+_TOGETHER = 1 << 22  # characters of text that are handed on together
+_PARQUET_ROWS = 4  # read at once: 3 us a row more than 256, but a file of 4 KB can hold rows of 4 MB
+_ROWS_TOGETHER = 256
+_ARROW_PIECE = 1 << 24
+_INDICES = 1 << 20  # read at once
+_BYTES = (pa.binary(), pa.large_binary(), pa.binary_view())
+_TEXTS = (pa.string(), pa.large_string(), pa.string_view(), *_BYTES)
+_FILE_MAGIC = b"ARROW1"
+_END = b"\xff\xff\xff\xff\0\0\0\0"  # of a stream
+
+
+def split_parquet(file: SourceFile, columns: Columns) -> list[Piece]:
+    """Its row groups. Errors: IngestError `column-missing`, `column-type`, `attribute-nested`."""
+    with arrow_file(file.path) as source, pq.ParquetFile(source) as parquet:
+        metadata, schema = parquet.metadata, parquet.schema_arrow
+    if metadata.num_rows == 0:
+        return []
+    _check_schema(file, columns, schema)
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    ends = _shares(file.size, [group.total_byte_size for group in groups])
+    rows = accumulate((group.num_rows for group in groups), initial=0)
+    return [Piece(file, n, n + 1, size, first) for n, (size, first) in enumerate(zip(ends, rows, strict=False))]
+
+
+def read_parquet(piece: Piece, columns: Columns) -> Iterator[Batch]:
+    """The documents of a row group."""
+    with arrow_file(piece.file.path) as source, pq.ParquetFile(source) as parquet:
+        groups = range(piece.start, piece.stop)
+        rows = max(1, sum(parquet.metadata.row_group(group).num_rows for group in groups))
+        average = sum(parquet.metadata.row_group(group).total_byte_size for group in groups) // rows
+        together = max(1, min(_PARQUET_ROWS, _TOGETHER // max(1, average)))
+        tables = parquet.iter_batches(together, row_groups=groups, columns=columns.names, use_threads=False)
+        yield from _documents(piece, columns, tables, rows)
+
+
+def split_arrow(file: SourceFile, columns: Columns) -> list[Piece]:
+    """Its record batches, some together. Errors: as `split_parquet`."""
+    with _opened(file.path) as (schema, batches):
+        _check_schema(file, columns, schema)
+        sizes = [(batch.num_rows, batch.get_total_buffer_size()) for batch in batches()]
+    pieces: list[Piece] = []
+    shares = _shares(file.size, [size for _, size in sizes])
+    start = rows = first = size = 0
+    for number, ((count, _), share) in enumerate(zip(sizes, shares, strict=True)):
+        rows, size = rows + count, size + share
+        if size >= _ARROW_PIECE or number == len(sizes) - 1:
+            if rows > first:
+                pieces.append(Piece(file, start, number + 1, size, first))
+            start, first, size = number + 1, rows, 0
+    return pieces
+
+
+def read_arrow(piece: Piece, columns: Columns) -> Iterator[Batch]:
+    """The documents of record batches. They are mapped: memory is that of a few rows, or packed, of a record batch."""
+    with _opened(piece.file.path, columns.names) as (_, batches):
+        count = _row_count(piece)
+        tables = (
+            batch.slice(first, _PARQUET_ROWS)
+            for batch in batches(piece.start, piece.stop)
+            for first in range(0, batch.num_rows, _PARQUET_ROWS)
+        )
+        yield from _documents(piece, columns, tables, count, _times(piece, count))
+
+
+def _documents(
+    piece: Piece,
+    columns: Columns,
+    tables: Iterator[pa.RecordBatch],
+    rows: int,
+    times: np.ndarray[Any, np.dtype[np.int64]] | None = None,
+) -> Iterator[Batch]:
+    """times: [rows], how often each row is read; None: once."""
+    done = 0
+    batch = Batch(seen=set(columns.names))
+    for table in tables:
+        values = [_values(table.column(name), name, piece.file) for name in columns.names]
+        for number, row in enumerate(zip(*values, strict=True), done):
+            for _ in range(1 if times is None else int(times[number])):
+                batch.add(dict(zip(columns.names, row, strict=True)), columns, piece.first + number)
+        batch.size += piece.size * (done + table.num_rows) // rows - piece.size * done // rows
+        done += table.num_rows
+        del table, values  # it may be a large document, and the caller is about to copy it
+        if batch.weight >= _TOGETHER or len(batch.documents) + len(batch.dropped) >= _ROWS_TOGETHER:
+            yield batch
+            batch = Batch(seen=set(columns.names))
+    yield batch
+
+
+def _values(column: pa.Array[Any], name: str, file: SourceFile) -> list[Any]:
+    """A column's values; text as bytes, for Arrow does not promise that it is UTF-8."""
+    if isinstance(column, pa.DictionaryArray):
+        column.validate(full=True)
+        column = column.dictionary_decode()
+    type_ = column.type
+    if type_ in (pa.string(), pa.large_string()):
+        column = column.view(pa.binary() if type_ == pa.string() else pa.large_binary())
+    elif type_ == pa.string_view():
+        column = column.cast(pa.large_binary())
+    elif pa.types.is_temporal(type_) and not pa.types.is_interval(type_):
+        # Arrow writes times of any year; Python has those of the years 1 to 9999, and no nanoseconds.
+        if pa.types.is_timestamp(type_) and type_.tz:
+            column = column.cast(pa.timestamp(type_.unit, "UTC"))  # what a zone is differs between machines
+        column = column.cast(pa.string())
+    column.validate(full=True)  # Arrow ends the process where offsets of a damaged file are read unasked
+    try:
+        values: list[Any] = column.to_pylist()
+    except (OverflowError, ValueError, KeyError) as error:
+        raise IngestError(
+            f"its column {quote(name)}, of type {type_}, has a value that can not be written as text: {error}",
+            code="column-type",
+            place=Place(file=str(file.path)),
+        ) from error
+    return values
+
+
+def _shares(size: int, parts: list[int]) -> list[int]:
+    """A file's bytes divided among its parts."""
+    whole = max(1, sum(parts))
+    return [b - a for a, b in pairwise(size * part // whole for part in accumulate(parts, initial=0))]
+
+
+def _check_schema(file: SourceFile, columns: Columns, schema: pa.Schema) -> None:
+    check_columns(file, columns, tuple(schema.names))
+    type_ = _value_type(schema, columns.text)
+    if not (type_ in _TEXTS or pa.types.is_null(type_)):
+        raise IngestError(
+            f"its column {quote(columns.text)} is of type {schema.field(columns.text).type}",
+            code="column-type",
+            place=Place(file=str(file.path)),
+            hint="a text is a string, or bytes of UTF-8",
+        )
+    for name in columns.attributes:
+        if pa.types.is_nested(_value_type(schema, name)):
+            raise nested(name, Place(file=str(file.path)), f"of type {schema.field(name).type}")
+
+
+def nested(name: str, place: Place, what: str) -> IngestError:
+    """The error for an attribute that is no single value."""
+    return IngestError(
+        f"its attribute {quote(name)} is {what}",
+        code="attribute-nested",
+        place=place,
+        hint="an attribute is a single value: a text, a number, true or false",
+    )
+
+
+def _value_type(schema: pa.Schema, name: str) -> pa.DataType:
+    type_ = schema.field(name).type
+    return type_.value_type if pa.types.is_dictionary(type_) else type_
+
+
+def check_columns(file: SourceFile, columns: Columns, known: tuple[str, ...]) -> None:
+    """Errors: IngestError `column-missing`."""
+    for name in columns.names:
+        if known.count(name) > 1:
+            message = f"has {known.count(name)} columns {quote(name)}"
+            raise IngestError(message, code="column-missing", place=Place(file=str(file.path)), hint="names are unique")
+        if name not in known:
+            raise IngestError(
+                f"has no column {quote(name)}",
+                code="column-missing",
+                place=Place(file=str(file.path)),
+                hint=nearest(name, known) or f"it has {', '.join(known[:20])}",
+            )
+
+
+Batches = Callable[..., Iterator[pa.RecordBatch]]
+
+
+@contextmanager
+def _opened(path: Path, names: list[str] | None = None) -> Iterator[tuple[pa.Schema, Batches]]:
+    """An Arrow file or stream: its schema, and its record batches [start, stop) with the columns of these names."""
+    with pa.memory_map(os.fsencode(path)) as source:
+        whole = source.read_buffer()
+        is_file = whole.slice(0, len(_FILE_MAGIC)).to_pybytes() == _FILE_MAGIC
+        if not is_file and whole.slice(max(0, whole.size - len(_END))).to_pybytes() != _END:
+            raise EOFError("it is no Arrow file, and no stream that has an end")
+        schema = pa.ipc.open_file(whole).schema if is_file else pa.ipc.open_stream(whole).schema
+        options = pa.ipc.IpcReadOptions(use_threads=False)
+        if names is not None:
+            options.included_fields = sorted(schema.get_field_index(name) for name in names)
+
+        def batches(start: int = 0, stop: int | None = None) -> Iterator[pa.RecordBatch]:
+            if is_file:
+                file = pa.ipc.open_file(whole, options=options)
+                for number in range(start, file.num_record_batches if stop is None else stop):
+                    yield file.get_batch(number)
+                return
+            for number, batch in enumerate(pa.ipc.open_stream(whole, options=options)):
+                if stop is not None and number >= stop:
+                    return
+                if number >= start:
+                    yield batch
+
+        yield schema, batches
+
+
+def _row_count(piece: Piece) -> int:
+    with _opened(piece.file.path) as (_, batches):
+        return max(1, sum(batch.num_rows for batch in batches(piece.start, piece.stop)))
+
+
+@cache
+def _rows_of(path: Path, size: int, modified: int) -> int:  # noqa: ARG001 a file that was written since is another
+    with _opened(path) as (_, batches):
+        return sum(batch.num_rows for batch in batches())
+
+
+def _times(piece: Piece, rows: int) -> np.ndarray[Any, np.dtype[np.int64]] | None:
+    """How often an index has each row of a piece: int64 [rows]; None: there is no index, and each is read once."""
+    chosen = piece.file.chosen
+    if chosen is None:
+        return None
+    folder = piece.file.path.parent
+    before = [(folder / name, (folder / name).stat()) for name in chosen.before]
+    first = piece.first + sum(_rows_of(path, status.st_size, status.st_mtime_ns) for path, status in before)
+    times = np.zeros(rows, np.int64)
+    for name in chosen.indices:
+        with _opened(folder / name) as (_, batches):
+            for batch in batches():
+                for start in range(0, batch.num_rows, _INDICES):
+                    numbers = batch.column(0).slice(start, _INDICES).to_numpy().astype(np.int64) - first
+                    times += np.bincount(numbers[(numbers >= 0) & (numbers < rows)], minlength=rows)
+    return times

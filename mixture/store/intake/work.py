@@ -1,0 +1,206 @@
+"""An ingest at work: sources are read into sorted runs, runs merged into domains, domains put together to a store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from mixture.store.intake.batch import Piece
+from mixture.store.intake.jobs import MergeJob, MergeResult, ReadJob, ReadResult
+from mixture.store.intake.outcome import check_read, refusal, report
+from mixture.store.intake.parts import Part, Parts
+from mixture.store.intake.pool import run_jobs
+from mixture.store.intake.quarantine import Quarantine
+from mixture.store.intake.report import IngestProgress, IngestReport, ProgressCallback, Stage, Unfit
+from mixture.store.intake.resumption import Begun, Earlier, Options, Resumed, ResumedCallback, begin
+from mixture.store.intake.sources import SourceGroup, Sources
+from mixture.store.intake.targets import Target, labels_of, targets
+from mixture.store.intake.tokenizer import Tokenizer, TokenizerChoice
+from mixture.store.intake.workplace import Workplace, publish
+from mixture.store.manifest import TOKENS, DomainRecord
+from mixture.store.tables import document_tables, shared_ids, token_path, write_tables
+
+R = TypeVar("R")
+
+_JOB_BYTES = 1 << 26
+_JOB_PIECES = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One ingest, at work in its place."""
+
+    sources: Sources
+    choice: TokenizerChoice
+    tokenizer: Tokenizer
+    dtype: np.dtype[np.unsignedinteger]
+    place: Workplace
+    processes: int
+    seed: int
+    file_tokens: int
+    unfit: Unfit
+    progress: ProgressCallback | None
+    resumed: ResumedCallback | None
+
+    def run(self, out: Path, earlier: Earlier) -> IngestReport:
+        """Make the store and put it to its place."""
+        end_of_document = self.tokenizer.end_of_document
+        options = Options(self.tokenizer.record, end_of_document, str(self.dtype), self.seed, self.file_tokens)
+        begun, parts, dropped, reasons = begin(self.sources, options, self.place, earlier)
+        reads = self._reads(begun)
+        self._tell(begun, reads, dropped, reasons)
+        read = self._read(begun, reads)
+        runs = (run for results in read for result in results for run in result.runs)
+        made = targets(self.sources, runs, folder=parts.folder, dtype=self.dtype)
+        merged = self._merge(begun, made, parts)
+        left_out = Quarantine([file.shown for group in self.sources.groups for file in group.files])
+        for results in read:
+            for result in results:
+                left_out.add(result.examples)
+        quarantine = left_out.table
+        records = [_numbered(result.record, number) for number, result in enumerate(merged)]
+        store = self.place.folder / "store"
+        (store / TOKENS).mkdir(parents=True)
+        manifest = write_tables(
+            store,
+            domains=records,
+            documents=document_tables([parts.folder / result.documents for result in merged]),
+            attributes=self.sources.attributes,
+            tokenizer=self.tokenizer.record,
+            dtype=self.dtype,
+            end_of_document=end_of_document,
+            seed=self.seed,
+            file_tokens=self.file_tokens,
+            definition=self.choice.definition,
+            labels=labels_of(self.sources, made),
+            overview=self.sources.overview,
+            quarantine=quarantine,
+        )
+        shared = shared_ids(store)
+        # Moved last of all: a domain whose files are not with its part is merged once more.
+        for result, record in zip(merged, records, strict=True):
+            for own, file in zip(result.record.files, record.files, strict=True):
+                (parts.folder / result.folder / own.file).rename(store / file.file)
+        publish(store, out)
+        return report(
+            self.sources,
+            read,
+            list(zip(made, merged, strict=True)),
+            shared=shared,
+            path=out,
+            digest=manifest.digest,
+            quarantine=0 if quarantine is None else len(quarantine),
+        )
+
+    def _reads(self, begun: Begun) -> list[Part[ReadResult]]:
+        """What is to be read."""
+        reads = []
+        for number, (source, pieces) in enumerate(zip(self.sources.groups, begun.pieces, strict=True)):
+            for group in _grouped(pieces):
+                job = ReadJob(
+                    group=number,
+                    domain=source.name,
+                    pieces=tuple(group.values()),
+                    columns=source.columns,
+                    holdouts=self.sources.holdouts,
+                    seed=self.seed,
+                    dtype=str(self.dtype),
+                )
+                files = dict.fromkeys(piece.file for piece in group.values())
+                reads.append(Part(job, tuple(group), tuple(files), self.place.folder))
+        return reads
+
+    def _tell(self, begun: Begun, reads: Sequence[Part[ReadResult]], dropped: int, reasons: tuple[str, ...]) -> None:
+        kept = sum(map(len, begun.read)) + len(begun.merged)
+        if self.resumed is not None and kept + dropped:
+            whole = kept + len(reads) + len(begun.pieces) - len(begun.merged)
+            self.resumed(Resumed(kept, whole, dropped, reasons))
+
+    def _read(self, begun: Begun, reads: Sequence[Part[ReadResult]]) -> list[list[ReadResult]]:
+        """The results of reading, by group."""
+        results = [list(kept) for kept in begun.read]
+        names = [group.name or group.shown for group in self.sources.groups]
+        for group, kept in zip(self.sources.groups, results, strict=True):
+            for result in kept:
+                self._check(group, result)
+        for result in self._run(reads, Stage.READ, names, begun.done, begun.totals):
+            self._check(self.sources.groups[result.group], result)
+            results[result.group].append(result)
+        for group, parts in zip(self.sources.groups, results, strict=True):
+            check_read(group, parts)
+        return results
+
+    def _check(self, group: SourceGroup, result: ReadResult) -> None:
+        """Refuse what would be left out, where nothing may be."""
+        if self.unfit is Unfit.REFUSE and result.examples:
+            raise refusal(group, result.examples[0])
+
+    def _merge(self, begun: Begun, made: Sequence[Target], parts: Parts) -> list[MergeResult]:
+        """The domains as the store has them."""
+        totals = [target.tokens * self.dtype.itemsize for target in made]
+        jobs = [
+            MergeJob(
+                parts=parts.folder,
+                domain=number,
+                domain_name=target.name,
+                runs=target.runs,
+                chances=target.chances,
+                attributes=tuple(self.sources.attributes),
+                dtype=str(self.dtype),
+                file_tokens=self.file_tokens,
+            )
+            for number, target in enumerate(made)
+            if target.name not in begun.merged
+        ]
+        merges = [Part(job, (begun.merge_key(job.domain_name),), (), self.place.folder) for job in jobs]
+        done = [total if target.name in begun.merged else 0 for target, total in zip(made, totals, strict=True)]
+        merged = dict(begun.merged)
+        for result in self._run(merges, Stage.WRITE, [target.name for target in made], done, totals):
+            merged[result.record.name] = result
+        return [merged[target.name] for target in made]
+
+    def _run(
+        self,
+        parts: Sequence[Part[R]],
+        stage: Stage,
+        names: Sequence[str],
+        done: Sequence[int],
+        totals: Sequence[int],
+    ) -> Iterator[R]:
+        now = list(done)
+
+        def moved(domain: int, count: int) -> None:
+            now[domain] += count
+            if self.progress is not None:
+                self.progress(IngestProgress(stage, names[domain], now[domain], totals[domain]))
+
+        for domain, count in enumerate(done):
+            if count:
+                moved(domain, 0)
+        return run_jobs(parts, processes=self.processes, tokenizer=self.choice, domains=len(now), moved=moved)
+
+
+def _grouped(pieces: Mapping[str, Piece]) -> Iterator[dict[str, Piece]]:
+    """Pieces put together to jobs that are worth a process's while."""
+    group: dict[str, Piece] = {}
+    size = 0
+    for key, piece in pieces.items():
+        if group and (len(group) >= _JOB_PIECES or size + piece.size > _JOB_BYTES):
+            yield group
+            group, size = {}, 0
+        group[key] = piece
+        size += piece.size
+    if group:
+        yield group
+
+
+def _numbered(record: DomainRecord, number: int) -> DomainRecord:
+    """A domain's record with its files as the store names them."""
+    files = [
+        file.model_copy(update={"file": token_path(number, record.name, n)}) for n, file in enumerate(record.files)
+    ]
+    return record.model_copy(update={"files": tuple(files)})
