@@ -17,6 +17,7 @@ from mixture.formats.paths import DOMAIN, domain_of, paths_of
 from mixture.formats.shares import token_weights
 from mixture.formats.spec_text import CATALOG_FILE, SpecFields, SpecPhase, catalog_text, spec_files
 from mixture.plan import decimal
+from mixture.plan.words import counted
 from mixture.schedule import WHOLE, apportion
 from mixture.spec import SUM_TOLERANCE
 from mixture.units import quote
@@ -65,8 +66,8 @@ def import_mixture(
     folder: where the spec will lie, for the path of the catalog
 
     Raises FormatError: `no-way-back`, `catalog-needed`, `unknown-domain`, `import-conflict`, `phases-without-length`,
-    `weights-all-zero`, `documents-unknown`, `unit-not-drawn`, `files-disagree`; SpecError and UnitError where a file
-    is wrong, with its place.
+    `weights-all-zero`, `documents-unknown`, `unit-not-drawn`, `files-disagree`, `run-too-short`; SpecError and
+    UnitError where a file is wrong, with its place.
     """
     given = given or Given()
     if form.read is None:
@@ -81,7 +82,8 @@ def import_mixture(
     weights = [dict(_token_shares(phase, catalog, declared, remarks)) for phase in phases]
     length = _settled("sequence_length", [phase.sequence_length for phase in phases], given.sequence_length)
     batch = _settled("batch", [phase.batch_sequences for phase in phases], given.batch_sequences)
-    phases, budget, extents = _extents(phases, given, catalog, remarks)
+    step_tokens = (length or SEQUENCE_LENGTH) * (batch or BATCH_SEQUENCES)
+    phases, budget, extents = _extents(phases, given, catalog, remarks, step_tokens)
     for what, value, default in (("sequence length", length, SEQUENCE_LENGTH), ("batch", batch, BATCH_SEQUENCES)):
         if value is None:
             remarks.append(
@@ -213,9 +215,12 @@ def _other(value: T | None, first: T | None) -> T | None:
 
 
 def _extents(
-    phases: Sequence[DeclaredPhase], given: Given, catalog: _CatalogOf, remarks: list[Remark]
+    phases: Sequence[DeclaredPhase], given: Given, catalog: _CatalogOf, remarks: list[Remark], step_tokens: int
 ) -> tuple[list[DeclaredPhase], str, list[tuple[str, str] | None]]:
-    """The phases with their steps, the budget, and how long each is; the last is the rest."""
+    """The phases with their steps, the budget, and how long each is; the last is the rest.
+
+    step_tokens: of a step, as the file says or as is set
+    """
     phases = _with_steps(phases, given.steps)
     steps = [phase.steps for phase in phases]
     if all(count is not None for count in steps):
@@ -224,7 +229,8 @@ def _extents(
     tokens = [phase.tokens for phase in phases]
     if all(count is not None for count in tokens):
         extents = [("tokens", f"{count} tokens") for count in tokens[:-1]]
-        return phases, f"{sum(count or 0 for count in tokens)} tokens", [*extents, None]
+        total = sum(count or 0 for count in tokens)
+        return phases, _budget(total, step_tokens, phases[0].place), [*extents, None]
     if any(count is not None for count in (*steps, *tokens)):
         missing = next(phase for phase in phases if phase.steps is None and phase.tokens is None)
         raise FormatError(
@@ -238,7 +244,19 @@ def _extents(
         message += f", in {len(phases)} phases of one length"
     remarks.append(Remark("not-in-the-file", message))
     parts = [("until", f"{i}/{len(phases)}") for i in range(1, len(phases))]
-    return phases, f"{catalog.tokens} tokens", [*parts, None]
+    return phases, _budget(catalog.tokens, step_tokens, phases[0].place), [*parts, None]
+
+
+def _budget(tokens: int, step_tokens: int, place: Place) -> str:
+    """A budget in tokens. Raises FormatError `run-too-short`, before a spec is written that nothing can plan."""
+    if tokens < step_tokens:
+        raise FormatError(
+            f"the run has {tokens:,} tokens, and a step would have {step_tokens:,}",
+            code="run-too-short",
+            place=place,
+            hint="--batch and --sequence-length say what a step is, --steps how many there are",
+        )
+    return f"{tokens} tokens"
 
 
 def _with_steps(phases: Sequence[DeclaredPhase], steps: Sequence[int]) -> list[DeclaredPhase]:
@@ -252,7 +270,7 @@ def _with_steps(phases: Sequence[DeclaredPhase], steps: Sequence[int]) -> list[D
     elif len(steps) == 1 and all(count is not None for count in known[:-1]):
         wanted = [*(count or 0 for count in known[:-1]), steps[0] - sum(count or 0 for count in known[:-1])]
     else:
-        message = f"{len(steps):,} numbers of steps for {len(phases):,} phases"
+        message = f"{counted(len(steps), 'number')} of steps for {counted(len(phases), 'phase')}"
         raise FormatError(
             message, code="import-conflict", hint="one for each phase, in order, or one for the whole run"
         )

@@ -121,7 +121,8 @@ def test_an_artefact_with_sizes_brings_its_catalog(run, tmp_path):
 
 def test_an_import_replaces_nothing(run, small, tmp_path):
     (tmp_path / "a.txt").write_text("1 a\n", encoding="utf-8")
-    done = run("import", "megatron", tmp_path / "a.txt", "-o", small, "--catalog", small / "cells.csv", code=1)
+    asked = ("--catalog", small / "cells.csv", "--steps", 10)
+    done = run("import", "megatron", tmp_path / "a.txt", "-o", small, *asked, code=1)
     assert "error[file-exists]" in done.stderr
     assert "mixture: small" in (small / "mixture.yaml").read_text(encoding="utf-8")
 

@@ -139,7 +139,7 @@ def test_paths_that_no_template_gives_are_refused_with_the_nearest(refused):
         ({"sequence_length": 32}, "sequence_length is given as 32, and the file says 16"),
         ({"batch_sequences": 5}, "batch is given as 5, and the file says 4"),
         ({"steps": (7,)}, "the file says 10"),
-        ({"steps": (7, 8)}, "2 numbers of steps for 1 phases"),
+        ({"steps": (7, 8)}, "2 numbers of steps for 1 phase"),
     ],
 )
 def test_what_is_given_and_what_the_file_says_may_not_differ(given, said, refused):
@@ -168,3 +168,14 @@ def test_a_table_is_not_imported_and_a_format_nobody_knows_has_a_nearest(refused
 
 def test_a_unit_that_a_trainer_does_not_draw_can_not_be_said_of_its_file(refused):
     assert refused("olmo", "sources: []", unit=WeightUnit.DOCUMENTS).code == "unit-not-drawn"
+
+
+def test_a_run_shorter_than_a_step_is_refused_before_a_spec_of_it_is_written(refused):
+    budgets = '{"phase0_weights": {"web": 1}, "phase_budgets": [5000]}'
+    error = refused("marin-json", budgets)
+    assert (error.code, error.place and error.place.line) == ("run-too-short", 1)
+    assert "5,000 tokens, and a step would have 4,194,304" in error.message
+    assert "--batch" in str(error.hint)
+    assert (
+        refused("olmo", "sources:\n- {source_name: web, target_ratio: 1}\n", batch_sequences=1 << 20).code == error.code
+    )
