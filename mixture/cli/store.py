@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mixture.cli.output import AsJson, plain, print_json, print_table, table
+from mixture.cli.output import AsJson, plain, print_json, print_table, printable, table
 
 if TYPE_CHECKING:
-    from mixture.store import IngestProgress, IngestReport
+    from mixture.store import IngestProgress, IngestReport, Resumed
 
 StoreFolder = Annotated[Path, typer.Option("--store", metavar="DIR", help="A token store, or its address: s3://….")]
 
@@ -32,6 +34,9 @@ def ingest(
     processes: Annotated[int | None, typer.Option(min=1, metavar="N", help="Default: one a core.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Keys the order in which documents are stored.")] = 0,
     *,
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Begin anew: remove what an ingest that was stopped has finished.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     r"""Make a token store from Parquet, JSON lines (plain, .gz, .zst), text and source files.
@@ -44,15 +49,55 @@ def ingest(
     `format` is parquet, jsonl or text where the ending does not say so. `labels: {cluster: c03, quality: 4}` become
     columns of the store's catalog. Beside `domains` may stand `end_of_document`, the tokenizer's token for it,
     `tokenizer_name`, `dtype`, uint16 or uint32, and `overview`, the path of an overview.json to keep with the store.
+
+    An ingest that is stopped, by Ctrl-C, a signal, an error or a kill, keeps the parts that it has finished in a
+    hidden folder beside DIR; the same command goes on from there.
     """
+    from mixture.store import Earlier
     from mixture.store import ingest as run
 
-    with ingest_progress() as progress:
-        report = run(sources, out, tokenizer=tokenizer, processes=processes, seed=seed, progress=progress)
+    with ended_by_signal(), ingest_progress() as progress:
+        report = run(
+            sources,
+            out,
+            tokenizer=tokenizer,
+            processes=processes,
+            seed=seed,
+            earlier=Earlier.ANEW if restart else Earlier.GO_ON,
+            progress=progress,
+            resumed=show_resumed,
+        )
     if as_json:
         print_json(_report_json(report))
     else:
         show_report(report)
+
+
+@contextmanager
+def ended_by_signal() -> Iterator[None]:
+    """Have SIGTERM end the program as Ctrl-C does, with a word on what is kept and an exit code of its own."""
+
+    def leave(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    except BaseException as error:
+        for note in getattr(error, "__notes__", ()):
+            print(note, file=sys.stderr)
+        raise
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def show_resumed(resumed: Resumed) -> None:
+    """Say on standard error what of an ingest that was stopped is used."""
+    if resumed.kept:
+        print(f"goes on: {resumed.kept:,} of {resumed.parts:,} parts are there", file=sys.stderr)
+    if resumed.dropped:
+        why = "; ".join(resumed.reasons) or "not asked for, or their sources have changed"
+        print(printable(f"removes {resumed.dropped:,} parts of the ingest before: {why}"), file=sys.stderr)
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """Finished parts of an ingest: what a job has made, on the disk, so that an ingest that is stopped goes on from there.
 
-A part is a folder that gets its name by one rename, when its files and its record are on the disk. The record says what
+A part is a folder that gets its name by one rename, when its files are on the disk, beside its record, which says what
 the part was made of: a key for each piece of a source file that went into it, which holds all that decides what comes
 of the piece. A part is taken again where all of its pieces are still asked for, and its source files are unchanged.
 """
@@ -26,7 +26,7 @@ from mixture.store.foreign.fingerprint import fingerprint
 from mixture.store.intake.matching import SourceFile
 from mixture.store.intake.pool import Advance
 from mixture.store.intake.tokenizer import Tokenizer
-from mixture.store.intake.workplace import on_disk, sync
+from mixture.store.intake.workplace import sync
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
@@ -93,10 +93,12 @@ class Part(Generic[R]):
             files=_sizes(folder),
             result=TypeAdapter(type(result)).dump_json(result).decode(),
         )
+        for path in record.files:
+            sync(folder / path)
+        # These may come to the disk as late as they like: a part that a crash leaves without its record, or a part of
+        # which it leaves nothing, is made again.
         (folder / _RECORD).write_text(record.model_dump_json(), encoding="utf-8")
-        on_disk(folder)
         folder.rename(self.workplace / _PARTS / name)
-        sync(self.workplace / _PARTS)
         return result
 
 
@@ -124,7 +126,6 @@ class Parts:
             for part in finished(workplace):
                 if not (self.folder / part.name).exists():
                     part.rename(self.folder / part.name)
-        sync(self.folder)
         for part in finished(self._workplace):
             record = _read(part)
             if record is None:

@@ -11,7 +11,7 @@ import pytest
 from store.makers import WriteSources, write_lines
 
 from mixture.errors import IngestError
-from mixture.store import IngestProgress, Verify, ingest, open_store
+from mixture.store import IngestProgress, Resumed, Stage, Verify, ingest, open_store
 
 CHILD = """
 import sys
@@ -120,7 +120,7 @@ def test_a_store_may_go_into_an_empty_folder_that_a_link_leads_to(tmp_path: Path
     assert left(tmp_path) == ["link", "real"]
 
 
-def test_a_process_that_dies_is_an_error_and_leaves_nothing(tmp_path: Path, sources: WriteSources):
+def test_a_process_that_dies_is_an_error_and_what_is_finished_is_kept(tmp_path: Path, sources: WriteSources):
     names = [f"d{n}" for n in range(60)]  # so many jobs that most are still to do when it dies
     for name in names:
         write_lines(tmp_path / "in" / f"{name}.jsonl", [{"text": f"{name} {n}"} for n in range(2000)])
@@ -134,18 +134,41 @@ def test_a_process_that_dies_is_an_error_and_leaves_nothing(tmp_path: Path, sour
     with pytest.raises(IngestError, match="died before its work was done") as caught:
         ingest(listing, tmp_path / "store", processes=2, progress=kill_one)
     assert caught.value.code == "process-died"
-    assert left(tmp_path) == ["in"]
+    resumed: list[Resumed] = []
+    told = ingest(listing, tmp_path / "store", processes=1, resumed=resumed.append)
+    assert told.digest == ingest(listing, tmp_path / "expected", processes=1).digest
+    assert len(getattr(caught.value, "__notes__", [])) == len(resumed)
+    assert left(tmp_path) == ["expected", "in", "store"]
 
 
 @pytest.mark.parametrize("processes", [1, 2])
-def test_an_interrupted_ingest_leaves_nothing(tmp_path: Path, listing: Path, processes: int):
+def test_an_interrupted_ingest_keeps_what_is_finished_and_nothing_else(tmp_path: Path, listing: Path, processes: int):
+    out = tmp_path / "store"
+
+    def interrupt(progress: IngestProgress) -> None:
+        if progress.stage is Stage.WRITE:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        ingest(listing, out, processes=processes, progress=interrupt)
+    assert multiprocessing.active_children() == []
+    (work,) = tmp_path.glob(".store.ingest/mixture-work-*")
+    assert sorted(entry.name for entry in work.iterdir()) == ["asked.json", "parts"]
+    resumed: list[Resumed] = []
+    ingest(listing, out, resumed=resumed.append)
+    (told,) = resumed
+    assert 3 <= told.kept < told.parts == 6
+    assert caught.value.__notes__ == [f"{told.kept} finished parts are kept: the same ingest goes on from there"]
+    assert left(tmp_path) == ["store"]
+
+
+def test_an_ingest_that_is_stopped_before_a_part_is_finished_leaves_nothing(tmp_path: Path, listing: Path):
     def interrupt(progress: IngestProgress) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        ingest(listing, tmp_path / "store", processes=processes, progress=interrupt)
+        ingest(listing, tmp_path / "store", progress=interrupt)
     assert left(tmp_path) == []
-    assert multiprocessing.active_children() == []
 
 
 def test_a_place_that_can_not_be_written_is_an_error(tmp_path: Path, listing: Path):
@@ -192,15 +215,18 @@ def test_a_place_where_a_file_system_is_mounted_is_refused_before_any_work(tmp_p
     assert told == []
 
 
-def test_ids_that_can_not_be_written_are_an_error_that_leaves_nothing(tmp_path: Path, listing: Path):
+def test_ids_that_can_not_be_written_are_an_error(tmp_path: Path, listing: Path):
     def take_its_place(progress: IngestProgress) -> None:
-        for store in tmp_path.glob(".store.ingest/*/store"):
-            (store / "documents_by_id.parquet" / "x").mkdir(parents=True, exist_ok=True)
+        for work in tmp_path.glob(".store.ingest/mixture-work-*"):
+            (work / "store" / "documents_by_id.parquet" / "x").mkdir(parents=True, exist_ok=True)
 
     with pytest.raises(IngestError, match="the store can not be written: ") as caught:
         ingest(listing, tmp_path / "store", progress=take_its_place)
     assert caught.value.code == "store-unwritable"
-    assert left(tmp_path) == []
+    resumed: list[Resumed] = []
+    ingest(listing, tmp_path / "store", resumed=resumed.append)
+    assert [(one.kept, one.parts) for one in resumed] == [(6, 6)]
+    assert left(tmp_path) == ["store"]
 
 
 def test_a_place_whose_name_is_not_utf8_is_refused_before_any_work(tmp_path: Path, listing: Path):
