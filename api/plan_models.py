@@ -65,6 +65,9 @@ class PhaseShare(BaseModel):
 
     domain: str = Field(examples=["books"])
     weight: Exact
+    weight_at_end: Exact | None = Field(
+        default=None, description="Of the phase's last step, where its weights change inside of it."
+    )
     sequences: int = Field(examples=[443180])
     tokens: int = Field(examples=[907632640])
     tokens_left_over: int = Field(examples=[1408], description="Of the domain, that no whole sequence holds.")
@@ -83,6 +86,12 @@ class PlannedPhase(BaseModel):
     batch_tokens: int = Field(examples=[1048576])
     sequence_length: int = Field(examples=[2048])
     mix_steps: int = Field(examples=[8])
+    weights_change: list[int] | None = Field(
+        default=None,
+        examples=[[15359, 15459]],
+        description="The steps behind its first from which it has other weights, as in a transition: `weight` is then"
+        " the mean over its steps.",
+    )
     domains: list[PhaseShare]
 
 

@@ -261,11 +261,14 @@ class _Shares:
 
 
 def _present(mixture: LoadedMixture, phase: int) -> dict[str, Fraction]:
-    """A phase's shares by domain, as the lock has them; of a phase without a step, as its plan has them."""
+    """A phase's shares by domain, as the lock has them at its last step, behind a transition; else as its plan does."""
     plan: Any = mixture.plan_json
     own = plan["phases"][phase]
     if own["steps"]:
-        return {name: Fraction(part, WHOLE) for name, part in weights_at(mixture, own["first_step"]).items()}
+        return {
+            name: Fraction(part, WHOLE)
+            for name, part in weights_at(mixture, own["first_step"] + own["steps"] - 1).items()
+        }
     exact = [fraction_of(one["weight"]) for one in own["domains"]]
     parts = apportion([share / sum(exact) for share in exact], WHOLE)
     return {one["domain"]: Fraction(part, WHOLE) for one, part in zip(own["domains"], parts, strict=True)}

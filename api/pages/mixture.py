@@ -37,7 +37,7 @@ PLAIN, PERHAPS = ("domain", "tokens", "tokens_drawn", "share"), ("epochs", "max_
 
 
 class PhaseRow(BaseModel):
-    """A phase; share: of the run's tokens."""
+    """A phase; share: of the run's tokens; weights_change: steps inside of it from which it has other weights."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -49,6 +49,7 @@ class PhaseRow(BaseModel):
     batch_sequences: int
     batch_tokens: int
     sequence_length: int
+    weights_change: tuple[int, ...] = ()
 
 
 class FindingRow(BaseModel):
@@ -209,7 +210,7 @@ def _label(key: str | None, titles: dict[str, str]) -> Label:
 
 
 def _phase(phase: dict[str, Any], tokens: int) -> PhaseRow:
-    own = {name: phase[name] for name in PhaseRow.model_fields if name != "share"}
+    own = {name: phase[name] for name in PhaseRow.model_fields if name in phase and name != "share"}
     return PhaseRow(**own, share=phase["tokens"] / tokens)
 
 

@@ -234,10 +234,11 @@ def _export(
 ) -> Exported:
     """The export. Raises Problem 422 with the library's code, or `too-many-rows`."""
     lock = asked.mixture.lock
-    rows = len(lock.data.domains) * len(lock.phases)
+    begins = {one.first_step for held in (lock.phases, lock.data.segments, lock.data.batches) for one in held}
+    rows = len(lock.data.domains) * len(begins)
     most = min(MOST_ROWS, services.settings.max_rows)
     if rows > most:
-        detail = f"its domains times its phases are {rows:,}, more than {most:,}"
+        detail = f"its domains times its sets of weights are {rows:,}, more than {most:,}"
         hint = f"`mixture export {form.name}` writes them"
         raise Problem(422, detail, code="too-many-rows", hint=hint, facts={"max_rows": most})
     return export(lock, form, catalog=asked.mixture.catalog, phase=phase, path_template=path_template, unit=unit)

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from mixture.store import Store
 
 SHOWN_DOMAINS = 40
-SHOWN_CHANGES = 8
 
 SpecFile = Annotated[Path, typer.Argument(metavar="SPEC", help="A mixture spec, a YAML file.")]
 WorldSize = Annotated[
@@ -219,12 +218,11 @@ def _phases(plan: Plan, exact: bool) -> Table:
 
 def _transition(phase: PlannedPhase) -> str:
     """What a phase whose weights change inside of it has in the table, and where they change."""
-    at = [f"{step:,}" for step in phase.changes[:SHOWN_CHANGES]]
-    more = len(phase.changes) - len(at)
-    return (
-        f"The weights of phase {phase.name!r} change inside of it, at step {', '.join(at)}"
-        f"{f' and {more:,} more' if more else ''}: the table has their mean over its steps"
-    )
+    from mixture.plan.words import NAMED, listed
+
+    at = [f"{step:,}" for step in phase.changes]
+    where = listed(at[:NAMED], more=len(at) - NAMED)
+    return f"The weights of phase {phase.name!r} change at step {where}: the table has their mean over its steps"
 
 
 def _domains(plan: Plan, most: int | None, exact: bool) -> Table:

@@ -10,11 +10,16 @@ from mixture.errors import LockError
 from mixture.plan.explain_changes import Boundary, Change, Look
 from mixture.plan.lineage import lineage_of, parting_step
 from mixture.plan.lock import Amends, Lock
+from mixture.plan.stairs import changes_inside
 
 
 @dataclass(frozen=True, slots=True)
 class PhaseExplained:
-    """A phase of a lock, as its first step has it. tokens: those that all of its steps read."""
+    """A phase of a lock, as its first step has it.
+
+    tokens:         those that all of its steps read
+    weights_change: the steps behind its first from which it has other weights
+    """
 
     name: str
     first_step: int
@@ -22,6 +27,7 @@ class PhaseExplained:
     sequence_length: int
     batch_sequences: int
     tokens: int
+    weights_change: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +147,7 @@ def explain(lock: Lock, *, ancestors: Iterable[Lock] = ()) -> Explanation:
                 sequence_length=schedule.length_of(phase.first_step),
                 batch_sequences=schedule.batch_of(phase.first_step),
                 tokens=after - before,
+                weights_change=changes_inside(lock.data, phase),
             )
             for phase, before, after in zip(lock.phases, read, read[1:], strict=False)
             if phase.steps

@@ -69,6 +69,7 @@ def _phase(phase: PhaseExplained) -> Json:
         "sequence_length": phase.sequence_length,
         "batch_sequences": phase.batch_sequences,
         "tokens": phase.tokens,
+        **({"weights_change": list(phase.weights_change)} if phase.weights_change else {}),
     }
 
 

@@ -35,7 +35,10 @@ def phase_words(phase: PhaseExplained, quote: Quote) -> str:
     last = phase.first_step + phase.steps - 1
     where = f"step {last:,}" if phase.steps == 1 else f"steps {phase.first_step:,} to {last:,}"
     sequences = f"{counted(phase.batch_sequences, 'sequence')} of {counted(phase.sequence_length, 'token')}"
-    return f"Phase {quote(phase.name)}, {where}: {sequences} a step, {counted(phase.tokens, 'token')}."
+    said = f"Phase {quote(phase.name)}, {where}: {sequences} a step, {counted(phase.tokens, 'token')}."
+    changes = [f"{step:,}" for step in phase.weights_change]
+    more = len(changes) - NAMED
+    return said if not changes else f"{said} Its weights change at step {listed(changes[:NAMED], more=more)}."
 
 
 def lineage_words(found: Explanation) -> str:

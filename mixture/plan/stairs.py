@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import groupby
 
 from mixture.errors import SpecError
+from mixture.plan.lock import LockPhase
 from mixture.plan.phases import PhaseSteps, round_half_up
 from mixture.plan.weights import PhaseWeights
 from mixture.schedule import ScheduleData
@@ -101,8 +102,7 @@ def _mean(parts: Sequence[Part]) -> PhaseWeights:
     return replace(parts[-1].weights, shares=shares, paths=paths)
 
 
-def changes_inside(data: ScheduleData, phase: PhaseSteps) -> tuple[int, ...]:
+def changes_inside(data: ScheduleData, phase: PhaseSteps | LockPhase) -> tuple[int, ...]:
     """The steps inside of a phase, behind its first, from which a schedule has other weights."""
-    segments = data.segments
-    inside = (one.first_step for one in segments if phase.first_step < one.first_step < phase.end_step and not one.skip)
-    return tuple(inside)
+    first, end = phase.first_step, phase.first_step + phase.steps
+    return tuple(one.first_step for one in data.segments if first < one.first_step < end and not one.skip)

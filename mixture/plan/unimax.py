@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import ROUND_UP, Context, Decimal
+from fractions import Fraction
+from math import floor
 
 
 def capped(total: int, caps: Sequence[int]) -> list[int]:
@@ -26,3 +29,19 @@ def capped(total: int, caps: Sequence[int]) -> list[int]:
         out[d] = caps[d]
         left -= caps[d]
     return out
+
+
+def epoch_caps(tokens: Sequence[int], max_epochs: Fraction) -> list[int]:
+    """The whole tokens that so many epochs of each domain have."""
+    return [floor(max_epochs * n) for n in tokens]
+
+
+def least_epochs(total: int, tokens: Sequence[int]) -> Fraction:
+    """Epochs, a number of six digits, at which the domains' caps hold `total` tokens; they hold at least one token."""
+    whole = sum(tokens)
+    up = Context(prec=6, rounding=ROUND_UP)
+    least = Fraction(up.divide(Decimal(total), Decimal(whole)))
+    if sum(epoch_caps(tokens, least)) >= total:
+        return least
+    # A cap leaves out less than a token of each domain.
+    return Fraction(up.divide(Decimal(total + len(tokens)), Decimal(whole)))

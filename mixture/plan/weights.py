@@ -14,7 +14,7 @@ from mixture.plan.curve_rule import PoolCurve, domain_shares, pool_curve
 from mixture.plan.figures import decimal
 from mixture.plan.phases import PhaseSteps
 from mixture.plan.temperature import softened
-from mixture.plan.unimax import capped
+from mixture.plan.unimax import capped, epoch_caps, least_epochs
 from mixture.spec import (
     SUM_TOLERANCE,
     GroupRule,
@@ -226,15 +226,17 @@ class _Weigher:
         """As even as can be, in whole tokens of what the members have of the phase."""
         phase = self.laid[len(self.phases)]
         budget = floor(phase.tokens * share)
-        caps = [floor(rule.max_epochs * self.domains[d].tokens) for d in members]
+        tokens = [self.domains[d].tokens for d in members]
+        caps = epoch_caps(tokens, rule.max_epochs)
         if budget > sum(caps):
-            least = Fraction(budget, sum(self.domains[d].tokens for d in members) or 1)
             raise SpecError(
                 f"phase {phase.name!r} reads {format_count(budget)} tokens there, and {decimal(rule.max_epochs)} epochs"
                 f" of all domains are {format_count(sum(caps))}",
                 code="unimax-exhausted",
                 place=self.spec.place(f"{path}.unimax.max_epochs"),
-                hint=f"max_epochs of at least {decimal(least)}, or fewer tokens",
+                hint=f"max_epochs of {decimal(least_epochs(budget, tokens))}, or fewer tokens"
+                if any(tokens)
+                else "its domains have no tokens",
                 phase=phase.name,
                 tokens=budget,
                 most=sum(caps),
@@ -273,7 +275,9 @@ class _Weigher:
                 f"unknown domain {name!r}",
                 code="unknown-domain",
                 place=self.spec.place(path),
-                hint=nearest(name, self.index) or f"the catalog {self.catalog.source} does not have it",
+                hint="as a rule, {temperature: 1} is `proportional`; with 1 or 100% it is a domain of that name"
+                if name == "temperature"
+                else nearest(name, self.index) or f"the catalog {self.catalog.source} does not have it",
                 domain=name,
             )
         if value:

@@ -10,7 +10,21 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mixture.errors import SpecError
-from mixture.plan import Amendment, amend, check_lock, diff, make_ladder, make_lock, make_plan, parse_rung
+from mixture.plan import (
+    Amendment,
+    amend,
+    check_lock,
+    diff,
+    explain,
+    explanation_json,
+    fraction_of,
+    make_ladder,
+    make_lock,
+    make_plan,
+    parse_rung,
+    plan_json,
+)
+from mixture.plan.explain_words import phase_words
 from mixture.schedule import WHOLE, apportion
 from mixture.spec import FindingCode
 
@@ -248,3 +262,20 @@ def test_bounds_of_stairs_are_the_same_from_any_row_order(write_spec):
     ]
     assert plans[0].data == plans[1].data
     assert all(a.first_step < b.first_step for a, b in pairwise(plans[0].data.segments))
+
+
+def test_the_plan_as_json_has_the_mean_and_the_weight_at_the_end(write_spec):
+    plan = make_plan(write_spec(FIRST, second("transition: {steps: 30, parts: 2}")))
+    before, after = plan_json(plan)["phases"]
+    assert "weights_change" not in before
+    assert after["weights_change"] == [55, 70]
+    code = after["domains"][0]
+    assert fraction_of(code["weight_at_end"]) == Fraction(1, 10)
+    assert fraction_of(code["weight"]) == plan.phases[1].shares[0]
+
+
+def test_an_explained_lock_says_where_weights_change_inside_of_a_phase(write_spec):
+    found = explain(make_lock(make_plan(write_spec(FIRST, second()))))
+    assert [phase.weights_change for phase in found.phases] == [(), (43, 47, 50)]
+    assert phase_words(found.phases[1], repr).endswith("Its weights change at step 43, 47 and 50.")
+    assert explanation_json(found)["phases"][1]["weights_change"] == [43, 47, 50]
