@@ -131,7 +131,7 @@ def show_report(report: IngestReport) -> None:
     for domain in report.domains:
         left_out = ", ".join(f"{count:,} {reason.value}" for reason, count in domain.dropped.items() if count)
         counts = (domain.files, domain.source_bytes, domain.documents, domain.tokens)
-        shown.add_row(plain(domain.name), *(f"{count:,}" for count in counts), left_out)
+        shown.add_row(plain(domain.name), *("" if count is None else f"{count:,}" for count in counts), left_out)
     print_table(shown)
     files = ", ".join(f"{count:,} {reason.value}" for reason, count in report.skipped_files.items() if count)
     print(f"digest {report.digest}" + (f" · files not read: {files}" if files else ""))
