@@ -108,18 +108,26 @@ def test_every_field_of_a_lock_is_described() -> None:
     assert fields - described("schedule-format.md") - {"code", "facts"} == set()
 
 
-def program_commands(command: Any, name: str) -> Iterator[str]:
+def program_commands(command: Any, name: str) -> Iterator[tuple[str, set[str]]]:
+    """The commands of the program, each with its options."""
     if hasattr(command, "commands"):
         for part, held in command.commands.items():
             yield from program_commands(held, f"{name} {part}")
     else:
-        yield name
+        yield name, {option for held in command.params for option in held.opts} | {"--help"}
 
 
 def test_every_command_is_described_and_no_other() -> None:
-    known = set(program_commands(typer.main.get_command(app), "mixture"))
+    known = {name for name, _ in program_commands(typer.main.get_command(app), "mixture")}
     assert len(known) > 30
     assert set(re.findall("`(mixture [a-z -]+?)`", page("README.md").split("## Commands")[1])) == known
+
+
+def test_every_option_that_is_named_is_one_of_the_program() -> None:
+    known = {option for _, options in program_commands(typer.main.get_command(app), "mixture") for option in options}
+    for path in DOCS.glob("*.md"):
+        named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", path.read_text(encoding="utf-8")))
+        assert named <= known, path.name
 
 
 def test_every_page_is_in_the_index_and_every_link_leads_somewhere() -> None:
