@@ -23,6 +23,8 @@ TOKENS = "tokens"
 DOCUMENTS = "documents"
 TOKENIZER = "tokenizer"
 MAX_EPOCHS = "max_epochs"
+PACKED, PADDING = "packed", "padding"
+"""Columns of a store of packed rows: the tokens of a row, and the domain's tokens of padding."""
 CATALOG_COLUMNS = ("domain", TOKENS, DOCUMENTS, TOKENIZER, MAX_EPOCHS)
 """Those that a catalog itself reads; every other column is an attribute."""
 
@@ -85,6 +87,15 @@ class Catalog:
                 name=name,
             )
         return index
+
+    @property
+    def packed(self) -> dict[str, int]:
+        """The tokens of a row by name, of domains that are packed rows: each is a sequence of that length, no other."""
+        fields = [name for name in self.table.column_names if name in (PACKED, PADDING)]
+        if len(fields) < 2 or not all(pa.types.is_integer(self.table[name].type) for name in fields):
+            return {}
+        rows = zip(self.names, self.table[PACKED].to_pylist(), strict=True)
+        return {name: tokens for name, tokens in rows if tokens is not None}
 
     def select(self, where: str, *, place: Place | None = None, seconds: float | None = None) -> tuple[int, ...]:
         """The indices, ascending, of the domains for which a condition is true; never of held-out ones.

@@ -27,6 +27,7 @@ LEVELS: Mapping[FindingCode, Level] = {
     FindingCode.TOKENIZER_DIFFERS: Level.ERROR,
     FindingCode.CATALOG_CHANGED: Level.ERROR,
     FindingCode.BATCH_NOT_DIVISIBLE: Level.ERROR,
+    FindingCode.PACKED_LENGTH_DIFFERS: Level.ERROR,
     FindingCode.DRAWS_NOTHING: Level.WARNING,
     FindingCode.DOMAIN_UNUSED: Level.WARNING,
     FindingCode.DOMAIN_MISSING_IN_PHASE: Level.WARNING,
@@ -42,8 +43,16 @@ LEVELS: Mapping[FindingCode, Level] = {
 }
 
 # A domain without one whole sequence has nothing to draw: a lock could only be made by dropping its weight, and nothing
-# is dropped. `catalog-changed` is found when a lock is checked, where there is nothing left to let through.
-NEVER_ACCEPTED = frozenset({FindingCode.DOMAIN_EMPTY, FindingCode.DOMAIN_TOO_SMALL, FindingCode.CATALOG_CHANGED})
+# is dropped. `catalog-changed` is found when a lock is checked, where there is nothing left to let through. Packed rows
+# are read in their length, or not at all.
+NEVER_ACCEPTED = frozenset(
+    {
+        FindingCode.DOMAIN_EMPTY,
+        FindingCode.DOMAIN_TOO_SMALL,
+        FindingCode.CATALOG_CHANGED,
+        FindingCode.PACKED_LENGTH_DIFFERS,
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)

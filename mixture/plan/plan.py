@@ -145,6 +145,7 @@ def make_plan(
         *run_findings.budget_mismatch(spec, [phase.laid for phase in coming], is_amended=past is not None),
         *run_findings.boundaries(spec, phases),
         *(run_findings.undivided_batches(spec, phases, world_size) if world_size else ()),
+        *run_findings.packed_lengths(spec, catalog.packed, [domain.name for domain in held], phases, weights),
         *run.find(),
         *run_findings.scaled_weights(spec, laid[len(laid) - len(phases) :], weights),
         *run_findings.sharpened(spec, phases),

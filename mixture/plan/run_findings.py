@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from mixture.plan.figures import decimal
 from mixture.plan.findings import Finding, named
@@ -87,6 +87,35 @@ def undivided_batches(spec: Spec, phases: Sequence[PhaseSteps], world_size: int)
             batch_place(spec, phase.index),
             f"nearest batches: {' or '.join(format_count(n) for n in near)} sequences",
             {"phase": phase.name, "batch_sequences": batch, "world_size": world_size, "near": near},
+        )
+
+
+def packed_lengths(
+    spec: Spec,
+    packed: Mapping[str, int],
+    names: Sequence[str],
+    phases: Sequence[PhaseSteps],
+    weights: Sequence[PhaseWeights],
+) -> Iterator[Finding]:
+    """Phases that would cut packed rows: each row is one sequence of its length, and a stream refuses any other.
+
+    packed: the tokens of a row by domain (`Catalog.packed`)
+    """
+    for phase, own in zip(phases, weights, strict=True):
+        length = phase.sequence_length
+        weighed = [names[d] for d, share in own.shares.items() if share]
+        other = [name for name in weighed if packed.get(name, length) != length]
+        if not phase.steps or not other:
+            continue
+        rows = packed[other[0]]
+        where = f"phases[{phase.index}].sequence_length" if spec.phases[phase.index].sequence_length else ""
+        yield Finding(
+            FindingCode.PACKED_LENGTH_DIFFERS,
+            f"phase {phase.name!r} reads sequences of {format_count(length)} tokens of {named(other)}, whose rows are"
+            f" packed to {format_count(rows)}",
+            spec.place(where or "sequence_length"),
+            f"set sequence_length to {format_count(rows)}, or pack documents anew: `mixture pack STORE -L {length}`",
+            {"phase": phase.name, "sequence_length": length, "packed": rows, "domains": other},
         )
 
 

@@ -16,6 +16,7 @@ class FindingCode(StrEnum):
     TOKENIZER_DIFFERS = "tokenizer-differs"
     CATALOG_CHANGED = "catalog-changed"
     BATCH_NOT_DIVISIBLE = "batch-not-divisible"
+    PACKED_LENGTH_DIFFERS = "packed-length-differs"
     DRAWS_NOTHING = "draws-nothing"
     DOMAIN_UNUSED = "domain-unused"
     DOMAIN_MISSING_IN_PHASE = "domain-missing-in-phase"

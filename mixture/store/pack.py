@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from mixture.catalog.catalog import PACKED, PADDING
 from mixture.errors import IngestError
 from mixture.store.derived import MadeDomain, SourceDocuments, SourceReader, derive
 from mixture.store.intake.pool import Advance
@@ -159,7 +160,7 @@ class _PackJob:
             ),
             files=tuple(writer.files),
         )
-        columns = {"packed": self.sequence_length, "padding": laid.report.padding}
+        columns = {PACKED: self.sequence_length, PADDING: laid.report.padding}
         made = MadeDomain(self.name, record, self._documents, columns)
         return _Packed(self.domain, (made,), laid.report)
 

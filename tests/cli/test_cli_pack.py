@@ -74,15 +74,19 @@ def test_packed_rows_are_verified_locked_and_streamed(packed, tmp_path, run):
     assert streamed
 
 
-def test_rows_of_another_length_are_refused_when_a_lock_is_made(packed, tmp_path, run):
+def test_rows_of_another_length_are_refused_when_a_run_is_planned_or_locked(packed, tmp_path, run):
     (tmp_path / "mixture.yaml").write_text(
         f"mixture: packed\ncatalog: {packed[0]}\nsequence_length: 1024\nbatch: 8 sequences\nbudget: 400 steps\n"
         "phases:\n  - {phase: all, weights: proportional}\n",
         encoding="utf-8",
     )
-    refused = run("lock", tmp_path / "mixture.yaml", code=1)
-    assert "error[packed-length-differs]" in refused.stderr
-    assert "packed to 2,048 tokens" in refused.stderr
+    for command in ("plan", "lock"):
+        refused = run(command, tmp_path / "mixture.yaml", code=1)
+        assert (
+            "error: packed-length-differs: phase 'all' reads sequences of 1,024 tokens"
+            in refused.stdout + refused.stderr
+        )
+        assert "packed to 2,048" in refused.stdout + refused.stderr
 
 
 def test_the_table_says_rows_documents_and_padding_of_each_domain(small, tmp_path, run):

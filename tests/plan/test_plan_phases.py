@@ -314,3 +314,25 @@ def test_more_sequences_than_can_be_laid_out_at_once_are_refused(write_spec, mor
 @pytest.mark.parametrize("more", ["batch: 1048576 sequences, ", "batch: 4 sequences, mix: 65536, "])
 def test_as_many_sequences_as_can_be_laid_out_are_planned(write_spec, more):
     assert make_plan(write_spec(phase("all", "", more), budget="2 steps")).steps == 2
+
+
+PACKED = "domain,tokens,packed,padding\ncode,1000000,16,5\nweb,1000000,32,7\ntalk,1000000,,\n"
+
+
+def test_a_phase_of_another_length_than_its_rows_were_packed_to_is_an_error_in_its_place(write_spec):
+    phases = [
+        "{phase: a, share: 50%, weights: {code: 50%, talk: 50%}}",
+        "{phase: b, share: 25%, sequence_length: 32, weights: {web: 50%, talk: 50%}}",
+        "{phase: c, sequence_length: 64, weights: {code: 0%, web: 50%, talk: 50%}}",
+    ]
+    (finding,) = found(make_plan(write_spec(*phases, catalog=PACKED)), FindingCode.PACKED_LENGTH_DIFFERS)
+    assert finding.refuses
+    assert finding.place is not None
+    assert finding.place.path == "phases[2].sequence_length"
+    assert finding.facts == {"phase": "c", "sequence_length": 64, "packed": 32, "domains": ["web"]}
+
+
+@pytest.mark.parametrize("header", ["packed,notes", "packed,padding"])
+def test_columns_that_only_look_like_those_of_packed_rows_are_attributes(write_spec, header):
+    catalog = f"domain,tokens,{header}\ncode,1000000,yes,no\nweb,1000000,32,7\n"
+    assert not found(make_plan(write_spec(phase("all"), catalog=catalog)), FindingCode.PACKED_LENGTH_DIFFERS)
