@@ -98,9 +98,9 @@ _JSON = json.JSONDecoder(object_pairs_hook=_object)  # made once it costs 0.3 us
 
 def _add_line(batch: Batch, data: bytes, columns: Columns, piece: Piece, at: int) -> None:
     try:
-        text = data.decode()
+        text = data.decode().rstrip("\r\n")
     except UnicodeDecodeError:
-        batch.dropped.append(LeftOut(Reason.INVALID_UTF8, None, at, start=start_of(data)))
+        batch.dropped.append(LeftOut(Reason.INVALID_UTF8, None, at, start=start_of(data.rstrip(b"\r\n"))))
         return
     try:
         row = _JSON.decode(text)

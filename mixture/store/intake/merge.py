@@ -88,8 +88,8 @@ class MergedRuns:
 
 
 def _within(chance: NDArray[np.uint64], chances: range) -> NDArray[np.bool_]:
-    """Whether chances are in a range, whose stop, 2^64, may be none itself."""
-    return (chance >= np.uint64(chances.start)) & (chance <= np.uint64(max(chances.stop - 1, 0))) & bool(chances)
+    """Whether chances are in a range that holds some; its stop, 2^64, may be no chance itself."""
+    return (chance >= np.uint64(chances[0])) & (chance <= np.uint64(chances[-1]))
 
 
 def _index(path: Path) -> pa.Table:

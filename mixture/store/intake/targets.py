@@ -52,10 +52,12 @@ def targets(sources: Sources, runs: Iterable[Run], *, folder: Path, dtype: np.dt
     made = []
     for name in open_runs.keys() | held_runs.keys():
         mine, held = open_runs.get(name, []), held_runs.get(name, [])
-        bound = _bound(held, sources.holdouts.of(name), folder, dtype)
+        holdout = sources.holdouts.of(name)
+        bound = _bound(held, holdout, folder, dtype)
         if bound:
             made.append(Target(name + HELD_OUT_ENDING, name, tuple(held), range(bound)))
-        made.append(Target(name, name, (*mine, *held), range(bound, CHANCES)))
+        given_back = held if bound < holdout.bound else []
+        made.append(Target(name, name, (*mine, *given_back), range(bound, CHANCES)))
     return sorted(made, key=lambda target: target.name)
 
 
