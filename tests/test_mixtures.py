@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from mixture.catalog import Overview, check_overview, read_catalog, read_column, read_overview
 from mixture.plan import Plan, check_lock, make_plan, read_lock
-from mixture.spec import load_spec
+from mixture.spec import Groups, WhereGroup, load_spec
 
 MIXTURES = Path(__file__).parents[1] / "mixtures"
 NAMES = sorted(path.parent.name for path in MIXTURES.glob("*/mixture.yaml"))
-WITH_OVERVIEW = ["marin-535b-a23b", "marin-announced-80-20", "olmo-3-7b"]
+WITH_OVERVIEW = ["marin-535b-a23b", "marin-announced-80-20", "olmo-2-dolmino", "olmo-3-7b", "olmo-3-topics"]
 
 
+@cache
 def plan_of(name: str) -> Plan:
     spec = load_spec(MIXTURES / name / "mixture.yaml")
     return make_plan(spec, read_catalog(spec.catalog.path, domain=spec.catalog.domain))
@@ -26,8 +28,10 @@ def epochs(plan: Plan) -> dict[str, Fraction]:
     return {domain.name: domain.epochs for domain in plan.domains if domain.epochs is not None}
 
 
-def test_all_four_are_here():
-    assert NAMES == ["demo", "marin-535b-a23b", "marin-announced-80-20", "olmo-3-7b"]
+def test_all_six_are_here():
+    assert NAMES == [
+        "demo", "marin-535b-a23b", "marin-announced-80-20", "olmo-2-dolmino", "olmo-3-7b", "olmo-3-topics",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -118,6 +122,62 @@ def test_the_replay_in_olmo_s_long_context_has_33_of_49_95_parts():
     assert abs(Fraction(replayed, 10**15) - Fraction(3300, 4995)) < Fraction(1, 10**13)
 
 
+def test_olmo_2_s_repeats_are_those_of_a_mix_that_is_not_read_to_its_end():
+    plan = plan_of("olmo-2-dolmino")
+    assert [(phase.laid.first_step, phase.laid.steps) for phase in plan.phases] == [(0, 721_901), (721_901, 11_921)]
+    assert plan.phases[0].laid.tokens == 6_055_744_503_808
+    assert plan.phases[1].laid.tokens == 100_000_595_968
+    read = epochs(plan)
+    table = plan.catalog.table.select(["domain", "tokens", "repeats"]).to_pylist()
+    listed = {row["domain"]: row["repeats"] for row in table if row["repeats"] is not None}
+    total = sum(row["tokens"] * row["repeats"] for row in table if row["repeats"] is not None)
+    assert total == 112_944_080_000
+    for name, repeats in listed.items():
+        asked = Fraction(repeats * plan.phases[1].laid.tokens, total)
+        assert abs(read[name] - asked) < Fraction(1, 500)
+    assert [f"{float(read[name]):.2f}" for name in ("mid-tinygsm-mind-2students", "mid-wikipedia", "pre-dclm")] == [
+        "2.66",
+        "1.77",
+        "1.55",
+    ]
+
+
+def test_olmo_3_s_topics_have_the_published_shares_to_a_millionth():
+    plan = plan_of("olmo-3-topics")
+    topics = plan.catalog.table["topic"].to_pylist()
+    planned: dict[str, Fraction] = {}
+    drawn: dict[str, int] = {}
+    for topic, share, domain in zip(topics, plan.phases[0].shares, plan.domains, strict=True):
+        planned[topic] = planned.get(topic, Fraction(0)) + share
+        drawn[topic] = drawn.get(topic, 0) + domain.tokens_drawn
+    weights = plan.spec.phases[0].weights
+    assert isinstance(weights, Groups)
+    asked = {group.where.split("'")[1]: group.share for group in weights.groups if isinstance(group, WhereGroup)}
+    assert planned == asked
+    assert len(asked) == 24
+    assert all(abs(Fraction(drawn[topic], plan.tokens) - share) < Fraction(1, 10**6) for topic, share in asked.items())
+    assert f"{float(asked['science_math_and_technology']):.10f}" == "0.2102541084"
+
+
+def test_olmo_3_s_better_buckets_are_read_more_often_up_to_seven_times():
+    plan = plan_of("olmo-3-topics")
+    table = plan.catalog.table.select(["topic", "quality"]).to_pylist()
+    phase = plan.phases[0]
+    factors: dict[str, list[tuple[int, Fraction]]] = {}
+    for row, share, domain in zip(table, phase.shares, plan.domains, strict=True):
+        factor = share * phase.laid.tokens / domain.tokens
+        factors.setdefault(row["topic"], []).append((row["quality"], factor))
+    for buckets in factors.values():
+        growing = [factor for _, factor in sorted(buckets)]
+        assert growing == sorted(growing)
+        assert growing[0] == 0 < growing[-1] <= 7
+    best = {topic: max(buckets)[1] for topic, buckets in factors.items()}
+    at_bound = {topic for topic, factor in best.items() if factor > Fraction(6999, 1000)}
+    assert at_bound == {"science_math_and_technology", "software_development"}
+    assert f"{float(best['health']):.3f}" == "3.076"
+    assert sum(share == 0 for share in phase.shares) == 186
+
+
 def test_the_demo_has_groups_a_replay_and_a_longer_context():
     plan = plan_of("demo")
     assert [(phase.laid.first_step, phase.laid.sequence_length) for phase in plan.phases] == [(0, 2048), (15_259, 4096)]
@@ -153,8 +213,16 @@ def test_marin_s_forty_clusters_have_five_levels_and_their_published_titles(name
     assert "marin-community/marin" in overview.made.method
 
 
-def test_olmo_s_sources_are_a_map_of_kinds_by_stages():
-    overview = overview_of("olmo-3-7b")
-    assert (overview.rows, overview.columns, len(overview.clusters)) == ("kind", "stage", 9)
-    for source in ("allenai/dolma3", "2512.13961"):
+@pytest.mark.parametrize(
+    ("name", "axes", "clusters", "sources"),
+    [
+        ("olmo-2-dolmino", ("kind", "stage"), 7, ("allenai/OLMo-core", "2501.00656")),
+        ("olmo-3-7b", ("kind", "stage"), 9, ("allenai/dolma3", "2512.13961")),
+        ("olmo-3-topics", ("topic", "quality"), 24, ("allenai/dolma3", "WebOrganizer")),
+    ],
+)
+def test_olmo_s_sources_are_a_map(name, axes, clusters, sources):
+    overview = overview_of(name)
+    assert (overview.rows, overview.columns, len(overview.clusters)) == (*axes, clusters)
+    for source in sources:
         assert source in overview.made.notes

@@ -15,9 +15,11 @@ MARIN = "/v1/catalogs/marin-535b-a23b"
 
 
 def test_every_mixture_has_its_catalog(client: httpx2.Client):
-    listed = client.get("/v1/catalogs?limit=3").json()
-    assert [one["name"] for one in listed["items"]] == ["demo", "marin-535b-a23b", "marin-announced-80-20"]
-    assert [one["name"] for one in client.get(listed["next_url"]).json()["items"]] == ["olmo-3-7b"]
+    listed = client.get("/v1/catalogs?limit=4").json()
+    names = ["demo", "marin-535b-a23b", "marin-announced-80-20", "olmo-2-dolmino"]
+    assert [one["name"] for one in listed["items"]] == names
+    rest = client.get(listed["next_url"]).json()["items"]
+    assert [one["name"] for one in rest] == ["olmo-3-7b", "olmo-3-topics"]
     shown = client.get(MARIN).json()
     catalog = read_catalog(MIXTURES / "marin-535b-a23b" / "cells.csv")
     assert (shown["catalog"], shown["tokens"], shown["domains"]) == (catalog.digest, 23_106_103_007_622, 200)

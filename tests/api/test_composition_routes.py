@@ -20,7 +20,7 @@ from pyarrow import csv
 from mixture.catalog import read_catalog
 from mixture.plan import read_lock
 
-NAMES = ["demo", "marin-535b-a23b", "marin-announced-80-20", "olmo-3-7b"]
+NAMES = ["demo", "marin-535b-a23b", "marin-announced-80-20", "olmo-2-dolmino", "olmo-3-7b", "olmo-3-topics"]
 MARIN = "/v1/mixtures/marin-535b-a23b/composition"
 
 

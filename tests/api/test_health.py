@@ -17,7 +17,7 @@ from api.routes.publishing import SPEC
 
 def test_a_service_that_runs_says_so_and_what_it_is(client: httpx2.Client):
     assert client.get("/healthz").json() == {"status": "ok"}
-    assert client.get("/readyz").json() == {"status": "ready", "mixtures": 4, "left_out": []}
+    assert client.get("/readyz").json() == {"status": "ready", "mixtures": 6, "left_out": []}
     assert client.get("/version").json()["mixture"] == mixture.__version__
     for address in ("/healthz", "/readyz", "/version", "/metrics"):
         assert client.get(address).headers["cache-control"] == "no-store"

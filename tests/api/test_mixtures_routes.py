@@ -13,7 +13,7 @@ from api_helpers import MIXTURES
 
 from mixture.plan import read_lock
 
-NAMES = ["demo", "marin-535b-a23b", "marin-announced-80-20", "olmo-3-7b"]
+NAMES = ["demo", "marin-535b-a23b", "marin-announced-80-20", "olmo-2-dolmino", "olmo-3-7b", "olmo-3-topics"]
 
 
 def test_the_repositorys_mixtures_are_listed(client: httpx2.Client):

@@ -19,7 +19,7 @@ from mixture_folder import write_mixture
 
 from mixture.plan import read_lock
 
-NAMES = ["demo", "marin-535b-a23b", "marin-announced-80-20", "olmo-3-7b"]
+NAMES = ["demo", "marin-535b-a23b", "marin-announced-80-20", "olmo-2-dolmino", "olmo-3-7b", "olmo-3-topics"]
 CONTEXT = """\
 mixture: context
 catalog: cells.csv

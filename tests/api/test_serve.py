@@ -59,7 +59,10 @@ def test_with_nothing_configured_it_shows_what_lies_in_mixtures_and_in_demo(tmp_
     (tmp_path / "demo").symlink_to(MIXTURES / "demo")
     with served(tmp_path) as (started, url), httpx2.Client(base_url=url, timeout=60) as client:
         names = [one["name"] for one in client.get("/v1/mixtures").raise_for_status().json()["items"]]
-        assert names == ["demo", "demo-2", "marin-535b-a23b", "marin-announced-80-20", "olmo-3-7b"]
+        assert names == [
+            "demo", "demo-2", "marin-535b-a23b", "marin-announced-80-20",
+            "olmo-2-dolmino", "olmo-3-7b", "olmo-3-topics",
+        ]  # fmt: skip
         assert client.get("/docs").status_code == 200
         started.send_signal(signal.SIGTERM)
         _, errors = started.communicate(timeout=GONE_WITHIN)

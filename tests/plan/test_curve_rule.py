@@ -45,10 +45,11 @@ def test_a_curve_is_said_with_its_parameters_and_what_it_leaves_out(write_spec):
     plan = make_plan(write_spec("{phase: all, weights: {curve: {by: grade}}}", catalog=LEVELS, **STEPS))
     (note,) = curve_notes(plan)
     assert note.place.path == "phases[0].weights.curve"
-    assert note.facts["dropped"] == ["level_01", "level_02", "level_03", "level_04"]
-    assert note.facts["tokens_dropped"] == 400_000
-    assert note.facts["factor"] == factors(plan)["d10"]
-    assert "400,000 tokens, 40%" in note.message
+    (said,) = note.facts["curves"]
+    assert said["dropped"] == ["level_01", "level_02", "level_03", "level_04"]
+    assert said["tokens_dropped"] == 400_000
+    assert said["factor"] == factors(plan)["d10"]
+    assert "the worst 4 of 10 buckets, up to 'level_04', are not read: 400,000 tokens" in note.message
     zero = next(finding for finding in plan.findings if finding.code is FindingCode.DOMAIN_UNUSED)
     assert zero.facts["domains"] == ["d1", "d2", "d3", "d4"]
 
@@ -88,7 +89,9 @@ def test_a_group_s_curve_gives_its_share_and_keeps_to_the_bound_of_its_own_token
     assert Fraction(29, 100) < read[4] <= Fraction(3, 10)
     assert (read[5], read[9] <= 2) == (0, True)
     assert read[9] > Fraction(199, 100)
-    assert len(curve_notes(plan)) == 2
+    (note,) = curve_notes(plan)
+    assert "2 curves over 'quality' in phase 'all' read their best buckets 0.3 to 2 times" in note.message
+    assert [said["path"] for said in note.facts["curves"]] == [f"phases[0].weights[{j}].within.curve" for j in (0, 1)]
 
 
 def test_given_parameters_are_used_as_they_are_and_without_a_bound(write_spec):

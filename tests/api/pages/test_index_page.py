@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 def test_the_first_page_lists_the_mixtures_and_leads_to_their_pages(page, service, look):
     page.goto(f"{service}/")
     rows = page.get_by_role("region", name="Mixtures").get_by_role("row")
-    expect(rows).to_have_count(5)
+    expect(rows).to_have_count(7)
     expect(rows.filter(has_text="marin-announced-80-20")).to_contain_text("18.75T")
     link = page.get_by_role("link", name="marin-535b-a23b", exact=True)
     assert link.get_attribute("href") == "/mixtures/marin-535b-a23b"
