@@ -122,7 +122,8 @@ def _heading(text: str) -> None:
 def _store(out: Path, processes: int | None) -> Store:
     """The demo's store in a folder: the one that is there, or a new one."""
     from mixture.cli.demo_text import gather
-    from mixture.cli.store import ingest_progress, show_report
+    from mixture.cli.ingest_report import show_report
+    from mixture.cli.store import ingest_progress
     from mixture.store import ingest, open_store
 
     folder = out / "store"

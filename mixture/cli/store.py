@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mixture.cli.output import AsJson, plain, print_json, print_table, printable, table
+from mixture.cli.ingest_report import report_json, show_report, show_sources, sources_json
+from mixture.cli.output import AsJson, plain, print_json, printable
 
 if TYPE_CHECKING:
-    from mixture.store import IngestProgress, IngestReport, Resumed
+    from mixture.store import IngestProgress, Resumed
 
 StoreFolder = Annotated[Path, typer.Option("--store", metavar="DIR", help="A token store, or its address: s3://….")]
 
@@ -37,25 +38,40 @@ def ingest(
     restart: Annotated[
         bool, typer.Option("--restart", help="Begin anew: remove what an ingest that was stopped has finished.")
     ] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="End at the first row that would be left out, and say where it stands.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say which files would be read; their footers are looked at.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    r"""Make a token store from Parquet, JSON lines (plain, .gz, .zst), text and source files.
+    r"""Make a token store from Parquet, Arrow, saved datasets, JSON lines (plain, .gz, .zst), text and source files.
 
-    SOURCES says which files are a domain:
+    SOURCES says which files are a domain, or which of their columns names it:
 
         domains: {web: {files: \[web/*.parquet], text: text, id: id}, notes: {files: \[notes/**/*.txt]}}
 
+        {files: \[rows/*.jsonl.zst], id: id, domain_column: label}
+
     `text`, `id` and `attributes: \[url]` name columns or keys; without `id` a document's id is the hash of its text.
-    `format` is parquet, jsonl or text where the ending does not say so. `labels: {cluster: c03, quality: 4}` become
-    columns of the store's catalog. Beside `domains` may stand `end_of_document`, the tokenizer's token for it,
+    `format` is parquet, arrow, jsonl or text where the ending does not say so. `labels: {cluster: c03, quality: 4}`
+    become columns of the store's catalog. `holdout: {share: 0.1%, max: 10M tokens}`, of a domain or beside `domains` of
+    all, makes domains NAME@validation. Beside `domains` may stand `end_of_document`, the tokenizer's token for it,
     `tokenizer_name`, `dtype`, uint16 or uint32, and `overview`, the path of an overview.json to keep with the store.
+
+    Rows that are no documents are left out, counted by reason, and listed in the store's quarantine.parquet.
 
     An ingest that is stopped, by Ctrl-C, a signal, an error or a kill, keeps the parts that it has finished in a
     hidden folder beside DIR; the same command goes on from there.
     """
-    from mixture.store import Earlier
+    from mixture.store import Earlier, Unfit, survey_sources
     from mixture.store import ingest as run
 
+    if dry_run:
+        found = survey_sources(sources)
+        print_json(sources_json(found)) if as_json else show_sources(found)
+        return
     with ended_by_signal(), ingest_progress() as progress:
         report = run(
             sources,
@@ -64,11 +80,12 @@ def ingest(
             processes=processes,
             seed=seed,
             earlier=Earlier.ANEW if restart else Earlier.GO_ON,
+            unfit=Unfit.REFUSE if strict else Unfit.QUARANTINE,
             progress=progress,
             resumed=show_resumed,
         )
     if as_json:
-        print_json(_report_json(report))
+        print_json(report_json(report))
     else:
         show_report(report)
 
@@ -120,43 +137,6 @@ def ingest_progress() -> Iterator[Callable[[IngestProgress], None]]:
                 bars.update(tasks[key], visible=False)  # type: ignore[arg-type]
 
         yield update
-
-
-def show_report(report: IngestReport) -> None:
-    """Print what an ingest kept and left out."""
-    shown = table(
-        plain(f"{report.path}: {report.documents:,} documents, {report.tokens:,} tokens, one of each document its end"),
-        "<domain", "files", "source bytes", "documents", "tokens", "<left out",
-    )  # fmt: skip
-    for domain in report.domains:
-        left_out = ", ".join(f"{count:,} {reason.value}" for reason, count in domain.dropped.items() if count)
-        counts = (domain.files, domain.source_bytes, domain.documents, domain.tokens)
-        shown.add_row(plain(domain.name), *("" if count is None else f"{count:,}" for count in counts), left_out)
-    print_table(shown)
-    files = ", ".join(f"{count:,} {reason.value}" for reason, count in report.skipped_files.items() if count)
-    print(f"digest {report.digest}" + (f" · files not read: {files}" if files else ""))
-
-
-def _report_json(report: IngestReport) -> dict[str, object]:
-    return {
-        "store": str(report.path),
-        "digest": report.digest,
-        "documents": report.documents,
-        "tokens": report.tokens,
-        "skipped_files": {reason.value: count for reason, count in report.skipped_files.items()},
-        "domains": [
-            {
-                "domain": domain.name,
-                "files": domain.files,
-                "source_bytes": domain.source_bytes,
-                "documents": domain.documents,
-                "tokens": domain.tokens,
-                "dropped": {reason.value: count for reason, count in domain.dropped.items()},
-                "shared_ids": domain.shared_ids,
-            }
-            for domain in report.domains
-        ],
-    }
 
 
 def verify(

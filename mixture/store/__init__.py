@@ -23,6 +23,7 @@ from mixture.store.intake.report import (
 )
 from mixture.store.intake.resumption import Earlier, Resumed
 from mixture.store.intake.run import ingest
+from mixture.store.intake.survey import FoundSources, SourcesReport, survey_sources
 from mixture.store.pack import PackedDomain, PackReport, pack_store
 from mixture.store.packed import LongDocuments
 from mixture.store.rows import TokenReader
@@ -38,6 +39,7 @@ __all__ = [
     "Earlier",
     "ExportFormat",
     "ExportedDomain",
+    "FoundSources",
     "IngestProgress",
     "IngestReport",
     "LengthDomain",
@@ -49,6 +51,7 @@ __all__ = [
     "Reason",
     "Resumed",
     "Skipped",
+    "SourcesReport",
     "Spans",
     "SplitReport",
     "Stage",
@@ -69,6 +72,7 @@ __all__ = [
     "refresh_catalog",
     "require_agreement",
     "split_store",
+    "survey_sources",
     "verify_store",
     "write_holes",
 ]

@@ -1,0 +1,116 @@
+"""What `mixture ingest` tells: what it would read, and what it kept and left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from mixture.cli.output import plain, print_table, printable, table
+
+if TYPE_CHECKING:
+    from mixture.store import IngestReport, SourcesReport
+
+
+def show_sources(report: SourcesReport) -> None:
+    """Print what would be read."""
+    shown = table("what would be read", "<domain", "files", "source bytes", "<formats")
+    for one in report.sources:
+        name = f"by the column {one.name}" if one.by_column else one.name
+        formats = ", ".join(f"{count:,} {name}" for name, count in one.formats.items())
+        shown.add_row(plain(name), f"{one.files:,}", f"{one.source_bytes:,}", formats)
+    print_table(shown)
+    if report.skipped_files:
+        print(f"files not read: {_counts(report.skipped_files)}")
+
+
+def sources_json(report: SourcesReport) -> dict[str, object]:
+    """The same as one object."""
+    return {
+        "sources": [
+            {
+                "domain_column" if one.by_column else "domain": one.name,
+                "files": one.files,
+                "source_bytes": one.source_bytes,
+                "formats": dict(one.formats),
+            }
+            for one in report.sources
+        ],
+        "skipped_files": _values(report.skipped_files),
+    }
+
+
+def show_report(report: IngestReport) -> None:
+    """Print what an ingest kept and left out."""
+    shown = table(
+        plain(f"{report.path}: {report.documents:,} documents, {report.tokens:,} tokens, one of each document its end"),
+        "<domain", "files", "source bytes", "documents", "tokens", "<left out",
+    )  # fmt: skip
+    for domain in report.domains:
+        counts = (domain.files, domain.source_bytes, domain.documents, domain.tokens)
+        numbers = ("" if count is None else f"{count:,}" for count in counts)
+        shown.add_row(plain(domain.name), *numbers, _counts(domain.dropped))
+    if report.by_column is not None:
+        files, size = report.by_column.files, report.by_column.source_bytes
+        shown.add_row("(by column)", f"{files:,}", f"{size:,}", "", "", _counts(report.by_column.dropped))
+    print_table(shown)
+    for warning in _warnings(report):
+        print(printable(warning))
+    files = f" · files not read: {_counts(report.skipped_files)}" if report.skipped_files else ""
+    print(f"digest {report.digest}{files}")
+
+
+def _warnings(report: IngestReport) -> list[str]:
+    warnings = [f"{' and '.join(map(repr, names))} are domains that look alike" for names in report.look_alike]
+    warnings += [f"attribute {name!r} has values of several types: they are kept as text" for name in report.mixed]
+    if report.not_held:
+        some = ", ".join(map(repr, report.not_held[:5])) + (", …" if len(report.not_held) > 5 else "")
+        warnings.append(f"no document of {some} is held out: none is below the share, or fits below max")
+    if report.quarantine:
+        warnings.append(
+            f"{report.path / 'quarantine.parquet'}: {report.quarantine:,} of what was left out, with places"
+        )
+    return warnings
+
+
+def report_json(report: IngestReport) -> dict[str, object]:
+    """The same as one object."""
+    by_column = report.by_column
+    return {
+        "store": str(report.path),
+        "digest": report.digest,
+        "documents": report.documents,
+        "tokens": report.tokens,
+        "skipped_files": _values(report.skipped_files),
+        "domains": [
+            {
+                "domain": domain.name,
+                "files": domain.files,
+                "source_bytes": domain.source_bytes,
+                "documents": domain.documents,
+                "tokens": domain.tokens,
+                "dropped": _values(domain.dropped),
+                "shared_ids": domain.shared_ids,
+            }
+            for domain in report.domains
+        ],
+        "by_column": None
+        if by_column is None
+        else {
+            "files": by_column.files,
+            "source_bytes": by_column.source_bytes,
+            "dropped": _values(by_column.dropped),
+        },
+        "look_alike": [list(names) for names in report.look_alike],
+        "mixed": list(report.mixed),
+        "not_held": list(report.not_held),
+        "quarantine": report.quarantine,
+    }
+
+
+def _counts(counts: Mapping[StrEnum, int] | Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {reason}" for reason, count in counts.items() if count)
+
+
+def _values(counts: Mapping[StrEnum, int]) -> dict[str, int]:
+    return {reason.value: count for reason, count in counts.items()}

@@ -1,0 +1,74 @@
+"""`mixture ingest` as a user runs it: what it would read, what it tells of what it left out, and --strict."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mixture.store import open_store
+
+LINES = """\
+{"text": "one", "label": "08", "n": 1}
+{"text": "two", "label": 8, "n": "x"}
+{"text": "three"}
+{"text": "", "label": "08"}
+{bad
+"""
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> Path:
+    (tmp_path / "rows.jsonl").write_text(LINES)
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a.txt").write_text("a note")
+    (tmp_path / "notes" / ".hidden").write_text("none")
+    path = tmp_path / "sources.yaml"
+    path.write_text(
+        "files: [rows.jsonl]\ndomain_column: label\nattributes: [n]\n"
+        "domains: {notes: {files: [notes], holdout: {share: 100%, max: 3}}}\n"
+    )
+    return path
+
+
+def test_a_dry_run_says_what_would_be_read_and_writes_nothing(tmp_path: Path, sources: Path, run):
+    done = run("ingest", sources, "-o", tmp_path / "store", "--dry-run", "--json")
+    assert json.loads(done.stdout) == {
+        "sources": [
+            {"domain": "notes", "files": 1, "source_bytes": 6, "formats": {"text": 1}},
+            {"domain_column": "label", "files": 1, "source_bytes": len(LINES), "formats": {"jsonl": 1}},
+        ],
+        "skipped_files": {"hidden-file": 1},
+    }
+    assert "by the column label" in run("ingest", sources, "-o", tmp_path / "store", "--dry-run").stdout
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["notes", "rows.jsonl", "sources.yaml"]
+
+
+def test_what_was_left_out_and_what_looks_odd_is_told(tmp_path: Path, sources: Path, run):
+    said = json.loads(run("ingest", sources, "-o", tmp_path / "json", "--json").stdout)
+    assert {one["domain"]: (one["documents"], one["dropped"]) for one in said["domains"]} == {
+        "08": (1, {"empty-text": 1}),
+        "8": (1, {}),
+        "notes": (1, {}),
+    }
+    assert said["by_column"] == {
+        "files": 1,
+        "source_bytes": len(LINES),
+        "dropped": {"not-json": 1, "domain-missing": 1},
+    }
+    assert (said["look_alike"], said["mixed"], said["not_held"]) == ([["08", "8"]], ["n"], ["notes"])
+    assert said["quarantine"] == 3
+    text = run("ingest", sources, "-o", tmp_path / "text").stdout
+    assert "'08' and '8' are domains that look alike" in text
+    assert "attribute 'n' has values of several types" in text
+    assert "no document of 'notes' is held out" in text
+    assert "quarantine.parquet: 3 rows left out, with their places" in " ".join(text.split())
+    assert open_store(tmp_path / "text").digest == said["digest"]
+
+
+def test_strictly_the_first_row_left_out_ends_it_with_its_line(tmp_path: Path, sources: Path, run):
+    done = run("ingest", sources, "-o", tmp_path / "store", "--strict", code=1)
+    assert "error[left-out]" in done.stderr
+    assert "rows.jsonl:3: this would be left out: domain-missing" in done.stderr
+    assert not (tmp_path / "store").exists()
