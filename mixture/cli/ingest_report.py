@@ -68,7 +68,7 @@ def _warnings(report: IngestReport) -> list[str]:
         warnings.append(f"no document of {some} is held out: none is below the share, or fits below max")
     if report.quarantine:
         warnings.append(
-            f"{report.path / 'quarantine.parquet'}: {report.quarantine:,} of what was left out, with places"
+            f"{report.path / 'quarantine.parquet'}: {report.quarantine:,} rows left out, with their places"
         )
     return warnings
 
