@@ -21,6 +21,7 @@ from mixture.cli import (
     diff,
     explain,
     formats,
+    init,
     ladder,
     pack,
     plan,
@@ -50,6 +51,7 @@ app = typer.Typer(
 )
 
 for module in (
+    init,
     plan,
     amend,
     diff,

@@ -16,6 +16,7 @@ from mixture.plan.explain_changes import Boundary, Change
 from mixture.plan.explain_report import amendment_json, explanation_json, resumable_json
 from mixture.plan.figures import decimal, fraction_of, json_value
 from mixture.plan.findings import LEVELS, Finding, Level
+from mixture.plan.first_spec import FirstSpec, first_spec
 from mixture.plan.ladder import Rung, RungDomain, make_ladder
 from mixture.plan.ladder_file import write_rung
 from mixture.plan.ladder_report import rung_json
@@ -47,6 +48,7 @@ __all__ = [
     "Explanation",
     "Figures",
     "Finding",
+    "FirstSpec",
     "Level",
     "Lock",
     "LockPhase",
@@ -77,6 +79,7 @@ __all__ = [
     "explain",
     "explanation_json",
     "finding_json",
+    "first_spec",
     "fraction_of",
     "half_l1",
     "hellinger",

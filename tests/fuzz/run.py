@@ -74,12 +74,12 @@ def _one(name: str, corpus: Path, seconds: int) -> int:
         )
         said, code = done.stdout + done.stderr, done.returncode
     except subprocess.TimeoutExpired as error:
-        said, code = str(error.stderr), 1
+        said, code = (error.stderr or b"").decode(errors="replace"), 1
     tried = [line for line in said.splitlines() if line.startswith("Done ")]
     print(f"{time.strftime('%H:%M:%S')} {name}: {tried[-1] if tried else f'ended with {code}'}", flush=True)
     files = sorted(set((corpus / "found" / name).iterdir()) - before)
     if code and not tried:
-        print(f"FOUND {name} {' '.join(map(str, files))}\n" + "\n".join(said.splitlines()[-40:]), flush=True)
+        print(f"FOUND {name} {' '.join(map(str, files))}\n" + "\n".join(said.splitlines()[-25:]), flush=True)
         return 1
     return 0
 

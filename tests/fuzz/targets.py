@@ -84,7 +84,7 @@ CONDITIONS = [
 ]
 SOURCES = """\
 end_of_document: <eod>
-tokenizer_name: some/tokenizer
+tokenizer_name: some-tokenizer
 dtype: uint32
 overview: overview.json
 domains:
@@ -151,6 +151,11 @@ def make_targets(folder: Path, *, app: object = None) -> Mapping[str, Target]:
     return targets | (_requests(app) if app is not None else {})
 
 
+def _leaves(data: bytes) -> bool:
+    """Whether a file could name others outside of its folder, all of a disk or of an object store among them."""
+    return b"/" in data or b".." in data or b"\\" in data
+
+
 def _specs(folder: Path) -> dict[str, Target]:
     (folder / "cells.csv").write_text(CELLS, encoding="utf-8")
     for name in ("code", "web"):
@@ -159,7 +164,7 @@ def _specs(folder: Path) -> dict[str, Target]:
 
     def spec(data: bytes) -> None:
         read = parse_spec(data, path=path)
-        if "://" in str(read.catalog.path) or b":/" in data:  # an object store would be asked
+        if _leaves(data):
             return
         plan = make_plan(read)
         if plan.refusals:
@@ -176,7 +181,8 @@ def _specs(folder: Path) -> dict[str, Target]:
     def sources(data: bytes) -> None:
         place = folder / "SOURCES.yaml"
         place.write_bytes(data)
-        read_sources(place)
+        if not _leaves(data):
+            read_sources(place)
 
     def masks(data: bytes) -> None:
         place = folder / "masks.jsonl"
@@ -377,7 +383,7 @@ def _token_files(folder: Path) -> dict[str, Target]:
     def linked(data: bytes) -> None:
         (whole / "sources.yaml").write_bytes(data)
         shutil.rmtree(whole / "made", ignore_errors=True)
-        if b":/" not in data and b"/" not in data.replace(b"'/", b""):
+        if not _leaves(data):
             build_catalog(whole / "sources.yaml", whole / "made", threads=1)
 
     files = {f"foreign-{name}": Target([(whole / name).read_bytes()], reads(name), False) for name in how}
