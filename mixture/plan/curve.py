@@ -103,7 +103,8 @@ def _part_below(v: Fraction, p: Fraction, lam: Fraction) -> Fraction:
     if v in (0, 1):
         return v
     if not lam and p.denominator == 1:
-        return v ** (p.numerator + 1)
+        exact: Fraction = v ** (p.numerator + 1)
+        return exact
     with localcontext(CONTEXT):
         return Fraction(power(v, p + 1) * _series(lam * v, p) / _series(lam, p))
 
