@@ -12,7 +12,8 @@ from urllib.parse import unquote
 from mixture.errors import Place, StoreError
 
 # A command line makes a Path of what it gets, and a Path has one slash where an address has two.
-_FORM = re.compile(r"(s3|gs|az|https?|file):/+(.*)", re.DOTALL)
+_FORM = re.compile(r"(s3|gs|az|https?|file):/+(.*)", re.DOTALL | re.IGNORECASE)
+_HOST = re.compile(r"([\w-]{1,63}(\.[\w-]{1,63})*\.?|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?", re.ASCII)
 _ROOT_PARTS = {"az": 2}
 
 
@@ -56,16 +57,21 @@ def located(path: str | os.PathLike[str]) -> Address | Path:
     found = _FORM.fullmatch(text)
     if found is None:
         return Path(text)
-    scheme, rest = found.groups()
+    scheme, rest = found[1].lower(), found[2]
     if scheme == "file":
         return Path("/", unquote(rest))
+    is_web = scheme.startswith("http")
     *root, key = [*rest.split("/", _ROOT_PARTS.get(scheme, 1)), ""][: _ROOT_PARTS.get(scheme, 1) + 1]
+    # What may be a secret is in no message.
+    if any("@" in part for part in root):
+        raise _invalid(f"{scheme}://…", "has a name or a password in it; they come from the environment")
+    if is_web and re.search("[?#]", rest):
+        told = re.split("[?#]", rest)[0] if _HOST.fullmatch(root[0]) else "…"
+        raise _invalid(f"{scheme}://{told}", "has a query, and names of files can not be put behind that")
     if "" in root or len(root) < _ROOT_PARTS.get(scheme, 1):
         raise _invalid(text, "names no bucket")
-    if "@" in root[0]:
-        raise _invalid(f"{scheme}://…", "has a name or a password in it; they come from the environment")
-    if scheme.startswith("http") and ("?" in key or "#" in key):
-        raise _invalid(text.partition("?")[0], "has a query, and names of files can not be put behind that")
+    if is_web and not _HOST.fullmatch(root[0]):
+        raise _invalid(f"{scheme}://…", "names no server before its first slash")
     return Address(f"{scheme}://{'/'.join(root)}", key.strip("/"))
 
 

@@ -71,12 +71,17 @@ def read_domain(node: Node) -> str:
 
 def read_path(node: Node) -> Path:
     """A path, relative to the folder that the spec lies in, or an address, which `mixture.objects.located` tells."""
-    text = read_text(node)
+    place = read_located(node)
+    return Path(read_text(node)) if isinstance(place, Address) else Path(node.place.file or "").parent / place
+
+
+def read_located(node: Node) -> Address | Path:
+    """A path as it is written, or an address."""
     try:
-        place = located(text)
+        return located(read_text(node))
     except StoreError as error:
-        refuse(node.place, f"{quote(text)} {error.message}", code=error.code, hint=error.hint)
-    return Path(text) if isinstance(place, Address) else Path(node.place.file or "").parent / place
+        told = error.place.file if error.place is not None else None  # without what may be a secret
+        refuse(node.place, f"{quote(told or '…')} {error.message}", code=error.code, hint=error.hint)
 
 
 def read_word(node: Node, words: type[E], *, code: str) -> E:

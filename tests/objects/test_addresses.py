@@ -20,6 +20,8 @@ from mixture.objects import Address, located
         ("az://account/container/a b/c", "az://account/container", "a b/c"),
         ("http://localhost:8000/store", "http://localhost:8000", "store"),
         ("https://example.org", "https://example.org", ""),
+        ("HTTPS://example.org/A", "https://example.org", "A"),
+        ("http://[::1]:8000/a", "http://[::1]:8000", "a"),
     ],
 )
 def test_addresses_have_a_root_and_a_path(text: str, root: str, path: str):
@@ -46,7 +48,22 @@ def test_paths_of_this_machine_are_paths(text: str, path: str):
 
 
 @pytest.mark.parametrize(
-    "text", ["s3://", "az://account", "https://me:secret@example.org/x", "https://example.org/x?sig=y"]
+    "text",
+    [
+        "s3://",
+        "az://account",
+        "s3://me:secret@bucket/x",
+        "https://me:secret@example.org/x",
+        "https://me:secret/x@example.org/x",
+        "https://me:secret@example.org?sig=y",
+        "https://example.org/x?sig=y",
+        "https://example.org?sig=y",
+        "https://example.org/x#sig=y",
+        "HTTPS://example.org/x?sig=y",
+        "https://example.org:port/x",
+        "https://exa mple.org/x",
+        "https://example..org/x",
+    ],
 )
 def test_what_names_no_object_or_holds_a_secret_is_refused(text: str):
     with pytest.raises(StoreError) as caught:

@@ -21,13 +21,13 @@ from enum import StrEnum
 from pathlib import Path
 
 from mixture.errors import Place
-from mixture.objects import Address, located
+from mixture.objects import Address
 from mixture.spec.document import parse_document
 from mixture.spec.errors import Gatherer, refuse
 from mixture.spec.fields import read_fields, read_items, unique_entries
 from mixture.spec.nodes import Mapping, Node
 from mixture.spec.source import decode_source, read_source
-from mixture.spec.values import read_count, read_domain, read_path, read_text, read_word
+from mixture.spec.values import read_count, read_domain, read_located, read_path, read_text, read_word
 from mixture.store.intake.labels import Labels, read_labels
 from mixture.store.intake.sources import TokenType
 from mixture.store.linked import How, LinkedFormat
@@ -138,12 +138,12 @@ def _read_domain(name: str, node: Node, before: str) -> LinkSource:
         node,
         {
             "format": lambda value: read_word(value, LinkedFormat, code="unknown-format"),
-            "files": lambda value: tuple(pattern_from(before, read_text(item)) for item in read_items(value)),
+            "files": lambda value: tuple(pattern_from(before, read_located(item)) for item in read_items(value)),
             "dtype": lambda value: read_word(value, StoredType, code="unknown-dtype"),
             "documents": read_text,
             "column": read_text,
             "id": read_text,
-            "path": lambda value: path_from(before, read_text(value)),
+            "path": lambda value: path_from(before, read_located(value)),
             "domain": read_text,
             "attributes": read_labels,
         },
@@ -183,21 +183,18 @@ def link_source(name: str, fields: dict[str, object], base: Path) -> LinkSource:
     return source
 
 
-def path_from(before: str, path: str) -> str:
+def path_from(before: str, place: Address | Path) -> str:
     """A path that is relative to the folder `before`; as it is, where it begins at the root, or is an address."""
-    place = located(path)
     if isinstance(place, Address):
         return str(place)
-    path = str(place)
-    return os.path.normpath(os.path.join(before, path))  # noqa: PTH118 paths of a catalog are texts
+    return os.path.normpath(os.path.join(before, place))  # noqa: PTH118 paths of a catalog are texts
 
 
-def pattern_from(before: str, pattern: str) -> str:
+def pattern_from(before: str, place: Address | Path) -> str:
     """A pattern that is relative to the folder `before`, whose own name is no pattern; or one of addresses."""
-    place = located(pattern)
     if isinstance(place, Address):
         return str(place)
     pattern = os.fspath(place)
-    if os.path.isabs(pattern) or before == os.curdir:  # noqa: PTH117
+    if place.is_absolute() or before == os.curdir:
         return pattern
     return f"{glob.escape(before)}/{pattern}"

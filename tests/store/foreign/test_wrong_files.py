@@ -363,3 +363,15 @@ def test_a_table_of_documents_may_have_commas_in_quotes_and_a_mark_of_its_encodi
         (tmp_path / "web.csv").write_text(start + rows, encoding="utf-8")
         store = catalog(tmp_path, RAW, name=f"catalog{len(start)}{start[:1]!r}")
         assert store.documents_from("web", 0, 9)["id"].to_pylist() == ["one, two", "b", "c"]
+
+
+def test_an_address_that_is_none_is_refused_at_its_place_and_without_its_signature(tmp_path):
+    for keys in (
+        "format: megatron, files: ['https://host/web.bin?sig=secret']",
+        "format: store, path: 'https://host?sig=secret'",
+    ):
+        with pytest.raises(SpecError) as refused:
+            catalog(tmp_path, {"web": keys})
+        assert refused.value.code == "address-invalid"
+        assert str(refused.value).startswith(f"{tmp_path}/catalog.yaml:5:")
+        assert "secret" not in str(refused.value)
