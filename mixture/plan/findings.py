@@ -36,6 +36,7 @@ LEVELS: Mapping[FindingCode, Level] = {
     FindingCode.BOUNDARY_ROUNDED: Level.NOTE,
     FindingCode.WEIGHTS_SCALED: Level.NOTE,
     FindingCode.TEMPERATURE_SHARPENS: Level.NOTE,
+    FindingCode.UNIMAX_DIVIDED: Level.NOTE,
     FindingCode.CURVE_FITTED: Level.NOTE,
     FindingCode.TOKENS_SKIPPED: Level.NOTE,
     FindingCode.ZERO_WEIGHT: Level.NOTE,

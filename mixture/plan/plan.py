@@ -20,6 +20,7 @@ from mixture.plan.phases import PhaseSteps, lay_out
 from mixture.plan.planned import PlannedDomain, PlannedPhase
 from mixture.plan.segments import schedule_data
 from mixture.plan.stairs import changes_inside, drawn_weights, parts_of
+from mixture.plan.unimax_findings import divided_tokens
 from mixture.plan.weights import drawable, weigh
 from mixture.schedule import WHOLE, Schedule, ScheduleData, apportion
 from mixture.spec import Spec
@@ -149,6 +150,7 @@ def make_plan(
         *run.find(),
         *run_findings.scaled_weights(spec, laid[len(laid) - len(phases) :], weights),
         *run_findings.sharpened(spec, phases),
+        *divided_tokens(spec, laid[len(laid) - len(phases) :], weights),
         *fitted_curves(spec, laid[len(laid) - len(phases) :], weights),
         *run_findings.skipped_tokens(spec, phases, schedule, known),
         *(run_findings.step_tokens_changed(spec, past.last_phase(), phases) if past is not None else ()),

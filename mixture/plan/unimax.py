@@ -3,9 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import ROUND_UP, Context, Decimal
 from fractions import Fraction
 from math import floor
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    """What UniMax made of tokens: `full` have their epochs, `others` have `each` tokens, or one more.
+
+    path: of the rule in the spec
+    """
+
+    path: str
+    tokens: int
+    max_epochs: Fraction
+    full: tuple[str, ...]
+    others: int
+    each: int
 
 
 def capped(total: int, caps: Sequence[int]) -> list[int]:

@@ -14,7 +14,7 @@ from mixture.plan.curve_rule import PoolCurve, domain_shares, pool_curve
 from mixture.plan.figures import decimal
 from mixture.plan.phases import PhaseSteps
 from mixture.plan.temperature import softened
-from mixture.plan.unimax import capped, epoch_caps, least_epochs
+from mixture.plan.unimax import Division, capped, epoch_caps, least_epochs
 from mixture.spec import (
     SUM_TOLERANCE,
     GroupRule,
@@ -53,6 +53,7 @@ class PhaseWeights:
     listed:  the domains, where a map or a column lists them one by one, so that one can be forgotten; else None
     scaled:  what was divided by a sum other than 1
     curves:  the curves that were found or given
+    divided: what UniMax divided
     """
 
     shares: Mapping[int, Fraction]
@@ -60,6 +61,7 @@ class PhaseWeights:
     listed: frozenset[int] | None
     scaled: tuple[Scaled, ...] = ()
     curves: tuple[PoolCurve, ...] = ()
+    divided: tuple[Division, ...] = ()
 
     def dense(self, num_domains: int) -> tuple[Fraction, ...]:
         """The shares of all domains, in order."""
@@ -100,6 +102,7 @@ class _Shares:
     paths: dict[int, str] = field(default_factory=dict)
     scaled: list[Scaled] = field(default_factory=list)
     curves: list[PoolCurve] = field(default_factory=list)
+    divided: list[Division] = field(default_factory=list)
 
 
 class _Weigher:
@@ -122,7 +125,8 @@ class _Weigher:
             got = self._rule(weights, everything, path, Fraction(1))
         is_list = isinstance(weights, ShareMap | TokenMap | TableColumn)
         listed = frozenset(got.shares) if is_list else None
-        self.phases.append(PhaseWeights(got.shares, got.paths, listed, tuple(got.scaled), tuple(got.curves)))
+        said = (tuple(got.scaled), tuple(got.curves), tuple(got.divided))
+        self.phases.append(PhaseWeights(got.shares, got.paths, listed, *said))
 
     def _groups(self, groups: Groups, path: str) -> _Shares:
         got = _Shares()
@@ -146,6 +150,7 @@ class _Weigher:
                 got.paths.setdefault(d, part.paths[d])
             got.scaled += part.scaled
             got.curves += part.curves
+            got.divided += part.divided
         return got
 
     def _overlap(self, d: int, path: str, first: int, second: int) -> SpecError:
@@ -244,7 +249,12 @@ class _Weigher:
             )
         # Without a token to divide, the even division of the first one holds.
         level = capped(max(budget, 1), caps)
-        return self._divided(dict(zip(members, map(Fraction, level), strict=True)), path)
+        got = self._divided(dict(zip(members, map(Fraction, level), strict=True)), path)
+        full = [d for d, n, cap in zip(members, level, caps, strict=True) if n == cap]
+        others = [n for n, cap in zip(level, caps, strict=True) if n < cap]
+        names = tuple(self.domains[d].name for d in full if self.domains[d].tokens)
+        got.divided.append(Division(path, budget, rule.max_epochs, names, len(others), min(others, default=0)))
+        return got
 
     def _listed(self, values: Mapping[str, Fraction], members: Sequence[int], path: str) -> _Shares:
         """Values by domain as a map in the spec names them, which must be among the members."""

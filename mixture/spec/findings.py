@@ -24,6 +24,7 @@ class FindingCode(StrEnum):
     BOUNDARY_ROUNDED = "boundary-rounded"
     WEIGHTS_SCALED = "weights-scaled"
     TEMPERATURE_SHARPENS = "temperature-sharpens"
+    UNIMAX_DIVIDED = "unimax-divided"
     CURVE_FITTED = "curve-fitted"
     STEP_TOKENS_CHANGED = "step-tokens-changed"
     TOKENS_SKIPPED = "tokens-skipped"

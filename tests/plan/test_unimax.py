@@ -182,3 +182,29 @@ def test_a_replay_has_the_same_shares_and_another_limit_is_another_lock(write_sp
             ),
         )
     assert caught.value.code == "spec-changed"
+
+
+def divided(plan):
+    (note,) = [finding for finding in plan.findings if finding.code is FindingCode.UNIMAX_DIVIDED]
+    return note
+
+
+def test_a_note_says_which_domains_have_their_epochs_and_what_the_others_have(write_spec):
+    note = divided(make_plan(write_spec("{phase: p, weights: {unimax: {max_epochs: 2}}}", catalog=CELLS)))
+    assert (note.level.value, note.place.path) == ("note", "phases[0].weights")
+    assert note.message == (
+        "unimax in phase 'p' divides 12,800 tokens: 2 epochs of 'books', 3,600 tokens of each of 3 others"
+    )
+    assert note.facts["divided"] == [
+        {"tokens": 12800, "max_epochs": 2, "full": ["books"], "others": 3, "tokens_each": 3600}
+    ]
+
+
+def test_the_note_has_each_group_that_is_divided(write_spec):
+    groups = (
+        "[{where: \"cluster = 'b'\", share: 25%, within: {unimax: {max_epochs: 1}}},"
+        " {where: \"cluster = 'a'\", share: 75%, within: {unimax: {max_epochs: 9}}}]"
+    )
+    note = divided(make_plan(write_spec(f"{{phase: p, weights: {groups}}}", catalog=CELLS)))
+    words = "3,200 tokens: 1 epoch of 'books', 2,200 tokens of each of 1 other; 9,600 tokens: 4,800 tokens of each of"
+    assert words in note.message
