@@ -26,9 +26,11 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from functools import wraps
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -63,7 +65,7 @@ def documents(size: int) -> Iterator[tuple[str, str]]:
                     file.close()
                     files.remove(file)
                     continue
-                row = json.loads(line)
+                row = {name: value.encode(errors="replace").decode() for name, value in json.loads(line).items()}
                 text = f"{copy} {row['id']}\n{row['text']}" if copy else row["text"]
                 yield f"{copy}/{row['id']}", text
                 done += len(text.encode())
@@ -151,7 +153,7 @@ def tokenizer() -> Path:
 
 def clocked(path: Path, chosen: str, processes: int) -> dict[str, float]:
     """Seconds of an ingest: all of it, and its stages by the clock."""
-    out = FOLDER / "store"
+    out = FOLDER / f"store-{os.getpid()}"
     shutil.rmtree(out, ignore_errors=True)
     begun = time.perf_counter()
     last = {Stage.READ: begun, Stage.WRITE: begun}
@@ -216,8 +218,7 @@ def by_stage(path: Path, chosen: str) -> dict[str, float]:
             yield batch
 
     jobs_read = jobs.read
-    jobs.read = read  # type: ignore[assignment]
-    for owner, attribute, name in (
+    stages = (
         (ByteTokenizer, "encode", "tokenise"),
         (JsonTokenizer, "encode", "tokenise"),
         (RunWriter, "flush", "sort and write runs"),
@@ -226,13 +227,16 @@ def by_stage(path: Path, chosen: str) -> dict[str, float]:
         (work, "shared_ids", "tables"),
         (work, "publish", "publish"),
         (jobs.ReadJob, "run", "hash and gather"),
-    ):
-        setattr(owner, attribute, staged(name, getattr(owner, attribute)))
-    out = FOLDER / "store"
+    )
+    out = FOLDER / f"store-{os.getpid()}"
     shutil.rmtree(out, ignore_errors=True)
-    since = time.perf_counter()
-    ingest(path, out, tokenizer=chosen, processes=1)
-    turn(None)
+    with ExitStack() as patches:
+        patches.enter_context(patch.object(jobs, "read", read))
+        for owner, attribute, name in stages:
+            patches.enter_context(patch.object(owner, attribute, staged(name, getattr(owner, attribute))))
+        since = time.perf_counter()
+        ingest(path, out, tokenizer=chosen, processes=1)
+        turn(None)
     shutil.rmtree(out)
     return spent
 

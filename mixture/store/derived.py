@@ -26,7 +26,7 @@ from mixture.store.manifest import BYTES, TOKENS, DomainRecord, Manifest, Tokeni
 from mixture.store.packed import Packing
 from mixture.store.rows import TokenReader, Tokens
 from mixture.store.store import Store
-from mixture.store.tables import FILE_TOKENS, ROW_GROUP, write_tables
+from mixture.store.tables import FILE_TOKENS, document_tables, write_tables
 
 _ALONE_TOKENS = 1 << 27  # fewer are packed in some 4 s, in which processes hardly start
 _PLACE = ("first_token", "tokens")
@@ -116,8 +116,8 @@ def derive(
             manifest = write_tables(
                 folder,
                 domains=[one.record for one in made],
-                documents=_tables(made),
-                attributes=store.attributes,
+                documents=document_tables([one.documents for one in made]),
+                attributes=store.attribute_types,
                 tokenizer=TokenizerRecord(
                     name=store.tokenizer, digest=store.tokenizer_digest, vocabulary=store.vocabulary
                 ),
@@ -142,14 +142,6 @@ def derive(
 def _unwritable(path: str | Path, reason: object) -> IngestError:
     message = f"the store can not be written: {reason}"
     return IngestError(message, code="store-unwritable", place=Place(file=str(path)))
-
-
-def _tables(made: Sequence[MadeDomain]) -> Iterator[pa.Table]:
-    for one in made:
-        with pa.memory_map(str(one.documents)) as source:
-            table = pa.ipc.open_file(source).read_all()
-            for first in range(0, table.num_rows, ROW_GROUP):
-                yield table.slice(first, ROW_GROUP)
 
 
 def _seed(store: Store) -> int:
@@ -218,6 +210,7 @@ class SourceReader:
         self.end_of_document = store.end_of_document
         self.dtype = store.dtype
         self.columns = ("id", *store.attributes)
+        self.attributes = store.attribute_types
         self._store = store
         self._name = name
         self._reader: TokenReader = store.reader([name])

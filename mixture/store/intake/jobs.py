@@ -176,7 +176,7 @@ class MergeJob:
             total += int(part.table["tokens"].to_numpy().sum())
             documents += len(part.table)
             duplicates += part.duplicates
-        schema = document_schema(self.attributes)
+        schema = document_schema(dict.fromkeys(self.attributes, pa.string()))
         spans = hashlib.sha256()
         first = 0
         (making.folder / TOKENS).mkdir()
@@ -193,14 +193,14 @@ class MergeJob:
             pa.ipc.new_file(sink, schema) as table,
         ):
             for part in merged.ranges():
-                data = merged.tokens(part)
-                writer.write(data)
+                for data in merged.tokens(part):
+                    writer.write(data)
+                    advance(self.domain, len(data))
                 lengths = part.table["tokens"].to_numpy()
                 spans.update(lengths.astype("<i8").tobytes())
                 places = first + np.cumsum(lengths) - lengths
                 table.write_table(_rows(self.domain_name, places, part.table, schema))
                 first += int(lengths.sum())
-                advance(self.domain, len(data))
         advance(self.domain, (sum(run.tokens for run in self.runs) - total) * dtype.itemsize)  # duplicates are done too
         record = DomainRecord(
             name=self.domain_name,

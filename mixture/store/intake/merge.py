@@ -16,6 +16,7 @@ from mixture.store.intake.runs import ATTRIBUTE, CHANCE, Run
 
 _RANGE_BYTES = 1 << 27
 _RANGE_DOCUMENTS = 1 << 17
+_TOGETHER = 1 << 22  # bytes of tokens that are handed on together
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +70,8 @@ class MergedRuns:
                 # Rows that name their domain may have other attributes than a domain's own.
                 yield _sorted(pa.concat_tables(tables, promote_options="default"), np.concatenate(runs))
 
-    def tokens(self, part: Range) -> bytes:
-        """The tokens of the documents of a range, one behind the other."""
+    def tokens(self, part: Range) -> Iterator[bytes]:
+        """The tokens of the documents of a range, one behind the other, some at a time."""
         lengths = part.table["tokens"].to_numpy()
         data: dict[int, tuple[int, memoryview]] = {}
         for number in np.unique(part.run).tolist():
@@ -80,11 +81,15 @@ class MergedRuns:
                 file.seek(first * self._dtype.itemsize)
                 data[number] = (first, memoryview(file.read((last - first) * self._dtype.itemsize)))
         size = self._dtype.itemsize
-        pieces = []
+        pieces, waiting = [], 0
         for number, start, length in zip(part.run.tolist(), part.start.tolist(), lengths.tolist(), strict=True):
             first, view = data[number]
             pieces.append(view[(start - first) * size : (start - first + length) * size])
-        return b"".join(pieces)
+            waiting += length * size
+            if waiting >= _TOGETHER:
+                yield b"".join(pieces)
+                pieces, waiting = [], 0
+        yield b"".join(pieces)
 
 
 def _within(chance: NDArray[np.uint64], chances: range) -> NDArray[np.bool_]:

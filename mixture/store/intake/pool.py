@@ -57,11 +57,13 @@ def _run_apart(
     context = multiprocessing.get_context("spawn")
     counters = context.Array(ctypes.c_int64, domains)
     stop = context.Value(ctypes.c_bool, False, lock=False)
+    idle = context.Value(ctypes.c_bool, False, lock=False)
     seen = [0] * domains
-    pool = ProcessPoolExecutor(min(processes, len(jobs)), context, _enter, (tokenizer, counters, stop))
+    pool = ProcessPoolExecutor(min(processes, len(jobs)), context, _enter, (tokenizer, counters, stop, idle, processes))
     try:
         waiting: set[Future[Any]] = {pool.submit(_run, job) for job in jobs}
         while waiting:
+            idle.value = ctypes.c_bool(len(waiting) < processes)
             done, waiting = wait(waiting, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
             for number, count in enumerate(counters[:]):
                 if count > seen[number]:
@@ -84,19 +86,21 @@ def _run_apart(
 _tokenizer: Tokenizer
 _counters: Any
 _stop: Any
+_idle: Any
 
 
 class _Stopped(Exception):  # noqa: N818 it is no error
     """Another job has failed."""
 
 
-def _enter(choice: TokenizerChoice, counters: Any, stop: Any) -> None:  # noqa: ANN401 ctypes has no types for them
+def _enter(choice: TokenizerChoice, counters: Any, stop: Any, idle: Any, processes: int) -> None:  # noqa: ANN401 ctypes
     """What a process does first."""
-    global _tokenizer, _counters, _stop
+    global _tokenizer, _counters, _stop, _idle
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the first one ends the others
     threading.Thread(target=leave_with_parent, daemon=True).start()
     os.environ["TOKENIZERS_PARALLELISM"] = "false"  # the processes are the parallelism
-    _tokenizer, _counters, _stop = choice.make(), counters, stop
+    os.environ["RAYON_NUM_THREADS"] = str(processes)
+    _tokenizer, _counters, _stop, _idle = choice.make(), counters, stop, idle
 
 
 def leave_with_parent() -> None:
@@ -110,6 +114,8 @@ def leave_with_parent() -> None:
 def _advance(domain: int, count: int) -> None:
     if _stop.value:
         raise _Stopped
+    if _idle.value:  # while there are fewer jobs than processes, the tokenizer has threads
+        os.environ["TOKENIZERS_PARALLELISM"] = "true"
     with _counters.get_lock():
         _counters[domain] += count
 

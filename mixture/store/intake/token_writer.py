@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
@@ -12,6 +13,8 @@ import numpy as np
 from mixture.store.files import file_bytes, prefix, suffix
 from mixture.store.manifest import TOKEN_COLUMN, TokenFile
 from mixture.store.tables import token_path
+
+_BESIDE_BYTES = 1 << 18  # fewer are hashed before a thread has begun
 
 
 class TokenWriter:
@@ -34,6 +37,8 @@ class TokenWriter:
         self._file_tokens = file_tokens
         self._file: IO[bytes] | None = None
         self._file_left = 0
+        # All tokens and each file have digests of their own, and each takes as long as all else here.
+        self._beside = ThreadPoolExecutor(1, "digest")
 
     def __enter__(self) -> Self:
         return self
@@ -41,6 +46,7 @@ class TokenWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._beside.shutdown()
         if self._file is not None:
             self._file.close()
         assert kind is not None or self._left == 0
@@ -53,8 +59,13 @@ class TokenWriter:
                 self._begin()
             part = rest[: self._file_left * self._dtype.itemsize]
             rest = rest[len(part) :]
-            self.digest.update(part)
-            self._put(part)
+            if len(part) < _BESIDE_BYTES:
+                self.digest.update(part)
+                self._put(part)
+            else:
+                hashed = self._beside.submit(self.digest.update, part)
+                self._put(part)
+                hashed.result()
             self._file_left -= len(part) // self._dtype.itemsize
             self._left -= len(part) // self._dtype.itemsize
             if self._file_left == 0:

@@ -11,7 +11,8 @@ import numpy as np
 
 from mixture.store.intake.batch import Piece
 from mixture.store.intake.jobs import MergeJob, MergeResult, ReadJob, ReadResult
-from mixture.store.intake.outcome import check_read, refusal, report
+from mixture.store.intake.matching import Compression
+from mixture.store.intake.outcome import check_read, kinds_of, refusal, report
 from mixture.store.intake.parts import Part, Parts
 from mixture.store.intake.pool import run_jobs
 from mixture.store.intake.quarantine import Quarantine
@@ -20,6 +21,7 @@ from mixture.store.intake.resumption import Begun, Earlier, Options, Resumed, Re
 from mixture.store.intake.sources import SourceGroup, Sources
 from mixture.store.intake.targets import Target, labels_of, targets
 from mixture.store.intake.tokenizer import Tokenizer, TokenizerChoice
+from mixture.store.intake.values import column_type
 from mixture.store.intake.workplace import Workplace, publish
 from mixture.store.manifest import TOKENS, DomainRecord
 from mixture.store.tables import document_tables, shared_ids, token_path, write_tables
@@ -28,6 +30,7 @@ R = TypeVar("R")
 
 _JOB_BYTES = 1 << 26
 _JOB_PIECES = 2000
+_PACKED = 4  # times as much text as bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +68,12 @@ class Work:
         records = [_numbered(result.record, number) for number, result in enumerate(merged)]
         store = self.place.folder / "store"
         (store / TOKENS).mkdir(parents=True)
+        kinds = kinds_of(read)
         manifest = write_tables(
             store,
             domains=records,
             documents=document_tables([parts.folder / result.documents for result in merged]),
-            attributes=self.sources.attributes,
+            attributes={name: column_type(kinds.get(name, set())) for name in self.sources.attributes},
             tokenizer=self.tokenizer.record,
             dtype=self.dtype,
             end_of_document=end_of_document,
@@ -82,9 +86,9 @@ class Work:
         )
         shared = shared_ids(store)
         # Moved last of all: a domain whose files are not with its part is merged once more.
-        for result, record in zip(merged, records, strict=True):
-            for own, file in zip(result.record.files, record.files, strict=True):
-                (parts.folder / result.folder / own.file).rename(store / file.file)
+        for domain, record in zip(merged, records, strict=True):
+            for own, file in zip(domain.record.files, record.files, strict=True):
+                (parts.folder / domain.folder / own.file).rename(store / file.file)
         publish(store, out)
         return report(
             self.sources,
@@ -98,7 +102,7 @@ class Work:
 
     def _reads(self, begun: Begun) -> list[Part[ReadResult]]:
         """What is to be read."""
-        reads = []
+        reads: list[tuple[int, Part[ReadResult]]] = []
         for number, (source, pieces) in enumerate(zip(self.sources.groups, begun.pieces, strict=True)):
             for group in _grouped(pieces):
                 job = ReadJob(
@@ -111,8 +115,10 @@ class Work:
                     dtype=str(self.dtype),
                 )
                 files = dict.fromkeys(piece.file for piece in group.values())
-                reads.append(Part(job, tuple(group), tuple(files), self.place.folder))
-        return reads
+                part = Part(job, tuple(group), tuple(files), self.place.folder)
+                reads.append((sum(map(_text_bytes, group.values())), part))
+        # A packed file can not be cut: begun last, it would keep one process busy when all others have ended.
+        return [part for _, part in sorted(reads, key=lambda read: -read[0])]
 
     def _tell(self, begun: Begun, reads: Sequence[Part[ReadResult]], dropped: int, reasons: tuple[str, ...]) -> None:
         kept = sum(map(len, begun.read)) + len(begun.merged)
@@ -196,6 +202,11 @@ def _grouped(pieces: Mapping[str, Piece]) -> Iterator[dict[str, Piece]]:
         size += piece.size
     if group:
         yield group
+
+
+def _text_bytes(piece: Piece) -> int:
+    """How much text a piece may be."""
+    return piece.size * (1 if piece.file.compression is Compression.NONE else _PACKED)
 
 
 def _numbered(record: DomainRecord, number: int) -> DomainRecord:
