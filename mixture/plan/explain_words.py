@@ -38,7 +38,8 @@ def phase_words(phase: PhaseExplained, quote: Quote) -> str:
     said = f"Phase {quote(phase.name)}, {where}: {sequences} a step, {counted(phase.tokens, 'token')}."
     changes = [f"{step:,}" for step in phase.weights_change]
     more = len(changes) - NAMED
-    return said if not changes else f"{said} Its weights change at step {listed(changes[:NAMED], more=more)}."
+    steps = "step" if len(changes) == 1 else "steps"
+    return said if not changes else f"{said} Its weights change at {steps} {listed(changes[:NAMED], more=more)}."
 
 
 def lineage_words(found: Explanation) -> str:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from mixture.catalog import Catalog
 from mixture.errors import PlanError
 from mixture.plan.ladder_pools import simulated_pools
-from mixture.plan.ladder_spec import RungSize, batch_sequences, rung_spec
+from mixture.plan.ladder_spec import RungSize, batch_sequences, rung_spec, with_full_shares
 from mixture.plan.lock import Lock
 from mixture.plan.locking import make_lock
 from mixture.plan.plan import Plan, make_plan
@@ -110,7 +110,8 @@ def _check_different(rungs: Sequence[RungSize]) -> None:
 
 
 def _plan(full: Plan, size: RungSize) -> Plan:
-    return make_plan(rung_spec(full.spec, [phase.laid for phase in full.phases], size), full.catalog)
+    spec = rung_spec(full.spec, [phase.laid for phase in full.phases], size)
+    return make_plan(with_full_shares(spec, full.phases, [domain.name for domain in full.domains]), full.catalog)
 
 
 def _is_full_size(full: Plan, size: RungSize, step: int) -> bool:

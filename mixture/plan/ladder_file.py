@@ -13,7 +13,7 @@ from mixture.plan.ladder import Rung
 from mixture.plan.lock import Lock
 from mixture.plan.lock_check import check_lock
 from mixture.plan.lock_file import write_lock
-from mixture.spec import BatchSize, Extent, PhaseEdit, Spec, edit_spec, parse_spec
+from mixture.spec import BatchSize, Extent, PhaseEdit, ShareMap, Spec, edit_spec, parse_spec
 from mixture.spec.source import decode_source, read_source
 from mixture.spec.tables import named_tables
 from mixture.units import format_exact
@@ -31,9 +31,10 @@ def write_rung(
     content:    content digests by domain name, where the catalog is a store
     with_batch: names are MIXTURE-47.9B-1024.…, for ladders with several batches of the same tokens
 
-    The spec is the full run's text, comments too, with its name, budget, batches and ends of phases changed; paths of
-    tables lead from the folder to the same tables. So `mixture plan` and `mixture lock --check` of it work. Pools,
-    which no spec says, are in the lock only: `mixture lock` without `--check` would make it anew without them.
+    The spec is the full run's text, comments too, with its name, budget, batches, ends of phases and transitions
+    changed, and with the full run's shares where a rule divides the tokens of a phase; paths of tables lead from the
+    folder to the same tables. So `mixture plan` and `mixture lock --check` of it work. Pools, which no spec says, are in
+    the lock only: `mixture lock` without `--check` would make it anew without them.
 
     Raises PlanError where the plan refuses a lock, `spec-changed` where the full run's file is no longer what the
     ladder was made from, `file-not-written`; LockError where the lock can not be written.
@@ -69,7 +70,7 @@ def rung_text(rung: Rung, path: Path) -> str:
     budget = f"{spec.budget.tokens} tokens" if spec.budget.steps is None else f"{spec.budget.steps} steps"
     edited = edit_spec(
         text,
-        dict(_edits(spec)),
+        dict(_edits(spec, source)),
         budget=budget,
         name=spec.mixture,
         batch=_batch(spec.batch),
@@ -78,11 +79,20 @@ def rung_text(rung: Rung, path: Path) -> str:
     return "".join(f"# {line}\n" for line in _heading(rung, path)) + edited
 
 
-def _edits(spec: Spec) -> Iterator[tuple[int, PhaseEdit]]:
-    for i, phase in enumerate(spec.phases):
+def _edits(spec: Spec, source: Spec) -> Iterator[tuple[int, PhaseEdit]]:
+    for i, (phase, full) in enumerate(zip(spec.phases, source.phases, strict=True)):
         extent = None if phase.extent is None else (phase.extent.form, _part(phase.extent))
         stairs = None if phase.transition is None else (phase.transition.steps, phase.transition.parts)
-        yield i, PhaseEdit(extent, batch=None if phase.batch is None else _batch(phase.batch), transition=stairs)
+        own = phase.weights if phase.weights != full.weights else None
+        yield (
+            i,
+            PhaseEdit(
+                extent=extent,
+                weights=own.shares if isinstance(own, ShareMap) else None,
+                batch=None if phase.batch is None else _batch(phase.batch),
+                transition=stairs,
+            ),
+        )
 
 
 def _part(extent: Extent) -> str:

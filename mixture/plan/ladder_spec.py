@@ -9,7 +9,21 @@ from fractions import Fraction
 from mixture.errors import PlanError, UnitError
 from mixture.plan.figures import decimal
 from mixture.plan.phases import PhaseSteps, batch_place, lay_out, round_half_up
-from mixture.spec import BatchSize, Budget, Extent, Form, Phase, Spec, Transition
+from mixture.plan.planned import PlannedPhase
+from mixture.schedule import WHOLE, apportion
+from mixture.spec import (
+    BatchSize,
+    Budget,
+    Extent,
+    Form,
+    Phase,
+    QualityCurve,
+    ShareMap,
+    Spec,
+    Transition,
+    Unimax,
+    rules_of,
+)
 from mixture.units import SUFFIXES, Unit, format_count, format_exact, parse_count, quote
 
 LARGEST_BATCH = 2**31 - 1
@@ -54,7 +68,8 @@ def rung_spec(spec: Spec, phases: Sequence[PhaseSteps], size: RungSize) -> Spec:
     up. A budget in steps becomes the number of steps, rounded half up, that read the tokens asked for.
 
     Batches keep their ratio: what has its own batch, in sequences or in tokens, has it times BATCH ÷ the spec's batch,
-    in sequences of the spec's length. Lengths, `mix`, weights, limits and the seed stay.
+    in sequences of the spec's length. Lengths, `mix`, weights, limits and the seed stay; for rules that divide a
+    phase's tokens see `with_full_shares`.
 
     A transition is as large a part of its phase, in steps, rounded half up: at least one, at most all, and no more
     stairs than steps.
@@ -97,6 +112,20 @@ def _with_transitions(rung: Spec, full: Sequence[PhaseSteps]) -> Iterator[Phase]
 def _asked_steps(phases: Sequence[PhaseSteps], index: int) -> Fraction:
     """The steps of a phase before rounding."""
     return phases[index].asked_end - (phases[index - 1].asked_end if index else 0)
+
+
+def with_full_shares(rung: Spec, full: Sequence[PlannedPhase], names: Sequence[str]) -> Spec:
+    """A rung with the full run's shares where a rule makes them of a phase's tokens, which it has fewer of.
+
+    full: the phases of the full run; names: of its domains
+    """
+    phases = list(rung.phases)
+    for i, phase in enumerate(phases):
+        if any(isinstance(rule, Unimax | QualityCurve) for _, rule in rules_of(phase.weights, "")):
+            parts = apportion(full[i].final, WHOLE)
+            shares = {name: Fraction(part, WHOLE) for name, part in zip(names, parts, strict=True)}
+            phases[i] = phase.model_copy(update={"weights": ShareMap(shares=shares)})
+    return rung.model_copy(update={"phases": tuple(phases)})
 
 
 def batch_sequences(spec: Spec) -> Fraction:

@@ -212,8 +212,9 @@ def _pairs(lock: Lock, plan: Plan) -> Iterator[tuple[str, str, object, object]]:
         for domain, weight, weight_now in zip(locked.domains, segment.weights, weights, strict=False):
             what = f"the weight of {domain.name!r} in phase {phase.name!r}"
             yield what, f"{path}.weights", Fraction(weight, WHOLE), Fraction(weight_now, WHOLE)
-        changes = [[format_count(step) for step in changes_inside(held, laid)] for held in (locked, now)]
-        yield f"the list of steps at which weights change in phase {phase.name!r}", f"{path}.transition", *changes
+        changed, changes = ([format_count(step) for step in changes_inside(held, laid)] for held in (locked, now))
+        what = f"the list of steps at which weights change in phase {phase.name!r}"
+        yield what, f"{path}.transition", changed, changes
     yield "the block, in tokens,", "shuffle", locked.block_tokens, now.block_tokens
     yield "the window, in blocks,", "shuffle", locked.window_blocks, now.window_blocks
     yield "the schedule", "", locked, now

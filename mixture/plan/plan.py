@@ -128,7 +128,7 @@ def make_plan(
     before = past.tokens_read if past else [0] * len(domains)
     tokenizer = spec.tokenizer or (amends and amends.lock.tokenizer) or next(iter(counted_with(domains, weights)), None)
     run = DomainsOfRun(spec, held, phases, weights, undrawable, drawn, before, tokenizer)
-    final = {part.laid.index: part.weights for part in parts}
+    final = dict(enumerate(map(past.weights, weighed.phases) if past is not None else weighed.phases))
     coming = [
         PlannedPhase(
             phase,

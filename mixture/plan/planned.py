@@ -15,7 +15,7 @@ class PlannedPhase:
     laid:      first step, steps, batch, length, mix, and the sums of sequences and tokens
     shares:    exact, summing to 1; where they change inside of the phase, their mean over its steps
     sequences: what the phase draws of each domain
-    final:     the shares of its last step
+    final:     the shares that a transition leads to; without one, `shares`
     changes:   the steps behind its first from which it has other shares: where the stairs of a transition end
     """
 

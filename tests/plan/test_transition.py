@@ -23,10 +23,12 @@ from mixture.plan import (
     make_plan,
     parse_rung,
     plan_json,
+    read_lock,
+    write_rung,
 )
 from mixture.plan.explain_words import phase_words
 from mixture.schedule import WHOLE, apportion
-from mixture.spec import FindingCode
+from mixture.spec import FindingCode, load_spec
 
 FIRST = "{phase: first, until: step 40, weights: {code: 0.9, web: 0.1}}"
 
@@ -245,6 +247,19 @@ def test_a_ladder_scales_the_steps_of_a_transition_with_its_phase(write_spec, tm
     assert small.spec.phases[1].transition.parts == 1
 
 
+def test_a_rung_of_an_unimax_has_the_shares_of_the_full_run(write_spec, tmp_path):
+    catalog = "domain,tokens\ncode,500\nmath,0\nweb,1000000\n"
+    spec = write_spec(FIRST, second("transition: {steps: 30, parts: 3}", "{unimax: {max_epochs: 4}}"), catalog=catalog)
+    whole = make_plan(spec)
+    assert whole.phases[1].final == (Fraction(2000, 7680), 0, Fraction(5680, 7680))
+    (rung,) = make_ladder(spec, [parse_rung(f"{whole.tokens // 2}:8")])
+    # Its own 3,840 tokens would be divided evenly: no cap is reached.
+    assert abs(rung.plan.phases[1].final[0] - Fraction(2000, 7680)) < Fraction(1, 10**15)
+    spec_file, lock_file = write_rung(rung, tmp_path / "rungs")
+    check_lock(read_lock(lock_file), load_spec(spec_file))
+    assert [one.first_step for one in rung.plan.data.segments] == [0, 20, 25, 30, 35]
+
+
 def test_a_diff_says_how_a_run_without_the_transition_differs(write_spec):
     plain = make_plan(write_spec(FIRST, "{phase: second, weights: {code: 0.1, web: 0.9}}"))
     with_stairs = make_plan(write_spec(FIRST, second("transition: {steps: 30, parts: 2}")))
@@ -277,5 +292,5 @@ def test_the_plan_as_json_has_the_mean_and_the_weight_at_the_end(write_spec):
 def test_an_explained_lock_says_where_weights_change_inside_of_a_phase(write_spec):
     found = explain(make_lock(make_plan(write_spec(FIRST, second()))))
     assert [phase.weights_change for phase in found.phases] == [(), (43, 47, 50)]
-    assert phase_words(found.phases[1], repr).endswith("Its weights change at step 43, 47 and 50.")
+    assert phase_words(found.phases[1], repr).endswith("Its weights change at steps 43, 47 and 50.")
     assert explanation_json(found)["phases"][1]["weights_change"] == [43, 47, 50]
