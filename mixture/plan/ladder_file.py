@@ -33,8 +33,8 @@ def write_rung(
 
     The spec is the full run's text, comments too, with its name, budget, batches, ends of phases and transitions
     changed, and with the full run's shares where a rule divides the tokens of a phase; paths of tables lead from the
-    folder to the same tables. So `mixture plan` and `mixture lock --check` of it work. Pools, which no spec says, are in
-    the lock only: `mixture lock` without `--check` would make it anew without them.
+    folder to the same tables. So `mixture plan` and `mixture lock --check` of it work. Pools, which no spec says, are
+    in the lock only: `mixture lock` without `--check` would make it anew without them.
 
     Raises PlanError where the plan refuses a lock, `spec-changed` where the full run's file is no longer what the
     ladder was made from, `file-not-written`; LockError where the lock can not be written.
