@@ -132,7 +132,10 @@ def export(
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Write a store's tokens as files of another program, documents kept, and the sources.yaml that reads them back."""
+    """Write a store's tokens as files of another program, and the sources.yaml that reads them back.
+
+    Documents keep their places. Their ids stand in NAME.csv.gz beside NAME.npy; Megatron's files have no room for them.
+    """
     from mixture.store import ExportFormat, export_store, open_store
 
     if form not in list(ExportFormat):
@@ -149,6 +152,8 @@ def export(
     for one in exported:
         shown.add_row(plain(one.name), plain(one.file), f"{one.documents:,}", f"{one.tokens:,}")
     print_table(shown)
+    if form == ExportFormat.MEGATRON:
+        print("ids of documents are not in Megatron's files: read in place, each is called FILE#NUMBER")
     print(f"read them in place: mixture catalog build {out / 'sources.yaml'} -o DIR")
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as csv
 from numpy.typing import NDArray
 
 from mixture.errors import Place, StoreError
@@ -30,7 +33,7 @@ class ExportFormat(StrEnum):
     """What a store is written as.
 
     MEGATRON: NAME.bin and NAME.idx a domain, a sequence a document
-    NPY:      NAME.npy, NAME.offsets.npy with a 0 and where each document ends, a domain
+    NPY:      NAME.npy a domain, and NAME.csv.gz, as OLMo-core has it: start, end and id of each document
     """
 
     MEGATRON = "megatron"
@@ -52,8 +55,8 @@ def export_store(
 ) -> list[ExportedDomain]:
     """Write all domains of a store into a folder, which appears at once, and with it the sources of a catalog.
 
-    Documents keep their places; their ids and attributes have none in these formats. Tokens of uint32 are int32 for
-    Megatron, which has no such type.
+    Documents keep their places, and in npy their ids; for ids in Megatron's files, and for attributes in both, there is
+    no room. Tokens of uint32 are int32 for Megatron, which has no such type.
     progress: called with tokens written, and in all
 
     Errors: IngestError `place-taken`; StoreError `export-unfit` where the format can not say it.
@@ -69,7 +72,6 @@ def export_store(
         folder.mkdir()
         for number, (name, domain) in enumerate(store.domains.items()):
             stem = f"{number:05d}-{plain_name(name)}"
-            ends = _ends(store, name)
             file = f"{stem}.bin" if form is ExportFormat.MEGATRON else f"{stem}.npy"
             dtype = _token_type(store, form)
             with (folder / file).open("wb") as tokens:
@@ -83,9 +85,9 @@ def export_store(
                     if progress is not None:
                         progress(done, total)
             if form is ExportFormat.MEGATRON:
-                _write_index(folder / f"{stem}.idx", np.diff(ends), dtype, name)
+                _write_index(folder / f"{stem}.idx", _lengths(store, name), dtype, name)
             else:
-                np.save(folder / f"{stem}.offsets.npy", ends)
+                _write_documents(folder / f"{stem}.csv.gz", store, name)
             exported.append(ExportedDomain(name, file, domain.tokens, domain.documents))
         _write_sources(folder / SOURCES, store, form, exported)
         publish(folder, Path(out))
@@ -98,20 +100,23 @@ def _token_type(store: Store, form: ExportFormat) -> np.dtype[np.integer]:
     return store.dtype
 
 
-def _ends(store: Store, name: str) -> NDArray[np.int64]:
-    """A 0, and where each document ends: int64 [documents + 1]."""
-    ends = np.zeros(store.domains[name].documents + 1, np.int64)
-    filled = 1
-    for part in _lengths(store, name):
-        ends[filled : filled + len(part)] = part
-        filled += len(part)
-    np.cumsum(ends, out=ends)
-    return ends
+def _lengths(store: Store, name: str) -> NDArray[np.int64]:
+    """How many tokens each document has: int64 [documents]."""
+    parts = [table["tokens"].to_numpy() for table in store.scan_documents(name, ["tokens"])]
+    return np.concatenate([np.zeros(0, np.int64), *parts])
 
 
-def _lengths(store: Store, name: str) -> Iterator[NDArray[np.int64]]:
-    for table in store.scan_documents(name, ["tokens"]):
-        yield table["tokens"].to_numpy()
+def _write_documents(path: Path, store: Store, name: str) -> None:
+    """Rows of start, end and id, which OLMo-core reads, packed; the same bytes for the same documents."""
+    schema = pa.schema([("start", pa.int64()), ("end", pa.int64()), ("id", pa.string())])
+    with (
+        pa.OSFile(os.fsencode(path), "wb") as sink,
+        pa.CompressedOutputStream(sink, "gzip") as packed,
+        csv.CSVWriter(packed, schema, write_options=csv.WriteOptions(include_header=False)) as rows,
+    ):
+        for table in store.scan_documents(name, ["id", "first_token", "tokens"]):
+            start = table["first_token"]
+            rows.write_table(pa.table([start, pc.add(start, table["tokens"]), table["id"]], schema=schema))
 
 
 def _write_index(path: Path, lengths: NDArray[np.int64], dtype: np.dtype[np.integer], name: str) -> None:

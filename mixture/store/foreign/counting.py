@@ -17,7 +17,7 @@ from mixture.objects import Address, located
 from mixture.store.foreign.files import looks, sha256
 from mixture.store.foreign.fingerprint import fingerprint
 from mixture.store.foreign.formats import files_beside, survey
-from mixture.store.foreign.survey import refused
+from mixture.store.foreign.survey import naming, refused
 from mixture.store.linked import How, LinkedFile, LinkedFormat, SeenFile, linked_path
 
 _SCHEMA = pa.schema([pa.field("id", pa.string(), nullable=False), pa.field("tokens", pa.int64(), nullable=False)])
@@ -62,12 +62,8 @@ class CountJob:
 
     def run(self) -> CountedFile:
         """Count it. Errors: StoreError, which names domain and file."""
-        try:
+        with naming(self.domain):
             return self._count(linked_path(self.base, self.file))
-        except StoreError as error:
-            message = f"domain '{self.domain}': {error.message}"
-            facts = error.facts | {"domain": self.domain}
-            raise StoreError(message, code=error.code, place=error.place, hint=error.hint, **facts) from error
 
     def _count(self, path: str) -> CountedFile:
         own, folder, name = posixpath.dirname(self.file), posixpath.dirname(path), posixpath.basename(path)

@@ -13,6 +13,7 @@ from mixture.store.foreign.formats import files_beside
 from mixture.store.foreign.native import domain_of
 from mixture.store.foreign.patterns import matching_objects
 from mixture.store.foreign.sources import LinkSource
+from mixture.store.foreign.survey import naming
 from mixture.store.intake.matching import Matcher
 from mixture.store.linked import How, LinkedFormat, linked_path
 from mixture.units import quote
@@ -39,9 +40,15 @@ class Finder:
         return self._without_beside(source, found)
 
     def files_left(self, source: LinkSource) -> list[str]:
-        """The token files of a domain that are still there: none is no error."""
+        """The token files of a domain that are still there: none is no error, nor is a store that is gone."""
         found: list[str] = []
-        for pattern in self._patterns(source):
+        try:
+            patterns = list(self._patterns(source))
+        except StoreError as error:
+            if error.code not in ("store-missing", "domain-unknown"):
+                raise
+            return []
+        for pattern in patterns:
             try:
                 found += self._find(source, pattern)
             except IngestError as error:
@@ -73,7 +80,8 @@ class Finder:
         if how.format is LinkedFormat.STORE:
             assert how.path is not None
             assert how.domain is not None
-            found = domain_of(linked_path(self._base, how.path), how.domain)
+            with naming(source.name):
+                found = domain_of(linked_path(self._base, how.path), how.domain)
             is_distant = isinstance(located(how.path), Address)
             names = [f"{how.path}/{file.file}" for file in found.domain.files]
             yield from names if is_distant else map(glob.escape, names)

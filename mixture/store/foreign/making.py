@@ -20,6 +20,7 @@ from mixture.store.foreign.counting import CountedFile, CountJob
 from mixture.store.foreign.files import looks
 from mixture.store.foreign.native import domain_of
 from mixture.store.foreign.sources import LinkSource
+from mixture.store.foreign.survey import naming
 from mixture.store.intake.labels import label_columns
 from mixture.store.linked import (
     PIECES,
@@ -125,7 +126,7 @@ class Making:
             folder,
             domains=domains,
             documents=self._documents(parts),
-            attributes=[],
+            attributes={},
             tokenizer=self._head.tokenizer.name,
             definition=self._head.definition,
             labels=label_columns([one.source.labels for one in self._domains]),
@@ -149,8 +150,11 @@ class Making:
             how = one.source.how
             if how.format is not LinkedFormat.STORE or how.path is None:
                 continue
+            if _is_kept(one.files):
+                continue
             path = linked_path(self._base, how.path)
-            theirs = domain_of(path, how.domain or "").manifest
+            with naming(one.source.name):
+                theirs = domain_of(path, how.domain or "").manifest
             found = (theirs.tokenizer.name, theirs.tokenizer.vocabulary, theirs.end_of_document.token)
             expected = (ours.tokenizer.name, ours.tokenizer.vocabulary, ours.end_of_document)
             if found != expected:
@@ -212,7 +216,7 @@ class Making:
                 raise StoreError(message, code="dtype-differs", place=place, domain=source.name)
         content = files_digest(source.how, dtype, files)
         if source.how.format is LinkedFormat.STORE and source.how.path is not None:
-            content = domain_of(linked_path(self._base, source.how.path), source.how.domain or "").domain.content
+            content = self._store_content(source.how.path, source.how.domain or "", parts)
         return LinkedDomain(
             name=source.name,
             tokens=sum(file.tokens for file in files),
@@ -222,6 +226,14 @@ class Making:
             how=source.how,
             files=files,
         )
+
+    def _store_content(self, path: str, domain: str, parts: Sequence[Part]) -> str:
+        """The content digest that a domain has in its store; the store is not asked where nothing of it was counted."""
+        first = parts[0] if parts else None
+        if isinstance(first, KeptFile):
+            assert self._before is not None
+            return self._before.manifest.domains[first.domain].content
+        return domain_of(linked_path(self._base, path), domain).domain.content
 
     def _type_of(self, part: Part) -> str:
         if isinstance(part, CountedFile):
@@ -256,7 +268,7 @@ class Making:
                     batch.column("id"),
                 ]
                 columns += [pa.array(ends - tokens), batch.column("tokens")]
-                waiting.append(pa.table(columns, schema=document_schema([])))
+                waiting.append(pa.table(columns, schema=document_schema({})))
                 end = int(ends[-1]) if len(ends) else end
                 if sum(table.num_rows for table in waiting) >= ROW_GROUP:
                     whole = pa.concat_tables(waiting)
@@ -273,6 +285,11 @@ class Making:
             else:
                 assert self._before is not None
                 yield from self._before.documents(part)
+
+
+def _is_kept(files: Sequence[str | KeptFile]) -> bool:
+    """Whether there are files, and all of them were counted before."""
+    return bool(files) and all(isinstance(file, KeptFile) for file in files)
 
 
 def _size(path: str) -> int:

@@ -108,8 +108,13 @@ def _table(file: SourceFile) -> _Ranges:
         with csv.open_csv(
             _unpacked(file),
             read_options=csv.ReadOptions(column_names=names, skip_rows=int(is_named), use_threads=False),
+            parse_options=csv.ParseOptions(newlines_in_values=True),
             convert_options=csv.ConvertOptions(
-                column_types=types, include_columns=chosen, strings_can_be_null=True, null_values=[""]
+                column_types=types,
+                include_columns=chosen,
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+                null_values=[""],
             ),
         ) as batches:
             for batch in batches:

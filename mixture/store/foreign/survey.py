@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,3 +96,14 @@ def token_type(dtype: np.dtype[Any], path: str) -> np.dtype[Any]:
 def refused(path: str, message: str, code: str, hint: str | None = None, **facts: object) -> StoreError:
     """An error in a file of tokens."""
     return StoreError(message, code=code, place=Place(file=path), hint=hint, **facts)
+
+
+@contextmanager
+def naming(domain: str) -> Iterator[None]:
+    """Names a domain in the StoreErrors of what is done for it."""
+    try:
+        yield
+    except StoreError as error:
+        message = f"domain '{domain}': {error.message}"
+        facts = error.facts | {"domain": domain}
+        raise StoreError(message, code=error.code, place=error.place, hint=error.hint, **facts) from error

@@ -13,7 +13,7 @@ from store.foreign.token_files import catalog, documents_of, write_arrow, write_
 from stream_helpers import lock_over
 
 from mixture.errors import IngestError, StoreError
-from mixture.store import Verify, add_domain, open_store, refresh_catalog, verify_store
+from mixture.store import Verify, add_domain, build_catalog, open_store, refresh_catalog, verify_store
 from mixture.stream import open_stream
 
 KEYS = {
@@ -213,3 +213,24 @@ def test_a_store_that_has_its_tokens_itself_is_no_catalog_to_refresh(make_store)
     with pytest.raises(StoreError) as refused:
         refresh_catalog(make_store(web=["one"]).path)
     assert refused.value.code == "not-a-catalog"
+
+
+def test_a_store_that_is_gone_names_its_domain_and_hinders_no_other(folder, make_store):
+    made = make_store(talk=["some", "words"])
+    shutil.move(made.path, folder / "talk")
+    lines = (
+        f"tokenizer: {made.tokenizer}\nvocabulary_size: {made.vocabulary}\nend_of_document: {made.end_of_document}\n"
+        "domains:\n  talk: {format: store, path: talk}\n  web: {format: megatron, files: ['web*.bin']}\n"
+    )
+    (folder / "both.yaml").write_text(lines, encoding="utf-8")
+    build_catalog(folder / "both.yaml", folder / "both")
+    (folder / "talk").rename(folder / "elsewhere")
+    for accept in (False, True):
+        with pytest.raises(StoreError, match="domain 'talk': no such folder") as refused:
+            refresh_catalog(folder / "both", accept=accept)
+        assert refused.value.code == "store-missing"
+    add_domain(folder / "both", "code", {"format": "npy", "files": [f"{folder}/code*.npy"], "dtype": "uint16"})
+    (folder / "elsewhere").rename(folder / "talk")
+    assert list(open_store(folder / "both").domains) == ["code", "talk", "web"]
+    assert open_store(folder / "both").domains["talk"].content == made.domains["talk"].content
+    assert not refresh_catalog(folder / "both").changes

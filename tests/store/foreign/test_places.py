@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import pickle
 import resource
 import struct
@@ -13,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from store.foreign.token_files import catalog, write_megatron
+from store.foreign.token_files import catalog, documents_of, write_megatron
 from stream_helpers import lock_over
 
-from mixture.store import ExportFormat, export_store, open_store
+from mixture.store import ExportFormat, build_catalog, export_store, open_store
 from mixture.store.foreign import row_groups
 from mixture.stream import open_stream
 
@@ -143,6 +144,22 @@ def test_what_is_exported_has_no_token_more_or_less(tmp_path, make_store, form):
     assert (two.name, two.tokens, two.documents) == ("b", 2, 1)
     if form is ExportFormat.NPY:
         assert np.array_equal(np.load(tmp_path / "out" / one.file), store.read("a", 0, 70_003))
-        assert np.load(tmp_path / "out" / "00001-b.offsets.npy").tolist() == [0, 2]
+        (row,) = gzip.decompress((tmp_path / "out" / "00001-b.csv.gz").read_bytes()).splitlines()
+        assert row.startswith(b'0,2,"')
     else:
         assert np.array_equal(np.fromfile(tmp_path / "out" / one.file, np.uint16), store.read("a", 0, 70_003))
+
+
+def test_ids_come_back_from_files_that_keep_them_whatever_is_in_them(tmp_path):
+    ids = ["plain", "a, b", 'say "x"', "two\nlines", "", "né", "7"]
+    table = pa.table({"input_ids": [[n + 1] * (n + 1) for n in range(7)], "id": ids})
+    pq.write_table(table, tmp_path / "web.parquet")
+    store = catalog(tmp_path, {"web": "format: parquet, files: [web.parquet], id: id"})
+    export_store(store, ExportFormat.NPY, tmp_path / "out")
+    build_catalog(tmp_path / "out" / "sources.yaml", tmp_path / "again")
+    again = open_store(tmp_path / "again")
+    assert again.documents_from("web", 0, 99)["id"].to_pylist() == ids
+    assert documents_of(again, "web") == documents_of(store, "web")
+    export_store(store, ExportFormat.NPY, tmp_path / "once more")
+    packed = [(tmp_path / folder / "00000-web.csv.gz").read_bytes() for folder in ("out", "once more")]
+    assert packed[0] == packed[1]
