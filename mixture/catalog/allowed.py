@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -32,11 +32,11 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column as a condition sees it: the SQL that reads it, its kind, and a remark on why it has that kind."""
+    """A column as a condition sees it: the SQL that reads it, its kind, and what gives a remark on why it has that."""
 
     sql: str
     kind: Kind
-    remark: str | None = None
+    remark: Callable[[], str | None] = lambda: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class _Expression:
     sql: str
     kind: Kind
     shown: str
-    remark: str | None = None
+    remark: Callable[[], str | None] = lambda: None
 
 
 _COMPARISONS = {
@@ -161,7 +161,7 @@ class _Writer:
         """An expression that gives this kind, or null."""
         expression = self._write(node)
         if expression.kind not in (kind, Kind.NULL):
-            hint = "compare it: quality >= 3" if kind is Kind.BOOLEAN else expression.remark
+            hint = "compare it: quality >= 3" if kind is Kind.BOOLEAN else expression.remark()
             raise self._mismatch(f"{expression.shown} is {expression.kind}, where {kind} is needed", hint)
         return expression
 
@@ -256,7 +256,7 @@ class _Writer:
         first = next((part for part in parts if part.kind is not Kind.NULL), None)
         for part in parts:
             if first is not None and part.kind not in (first.kind, Kind.NULL):
-                hint = first.remark or part.remark or _how_to_write(first, part)
+                hint = first.remark() or part.remark() or _how_to_write(first, part)
                 raise self._mismatch(f"{first.shown} is {first.kind} and {part.shown} is {part.kind}", hint)
         return parts
 

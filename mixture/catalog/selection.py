@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 import pyarrow as pa
 
@@ -61,7 +62,7 @@ def _column(table: pa.Table, index: int) -> Column:
         return Column(sql, Kind.BOOLEAN)
     if pa.types.is_null(kind):
         return Column("NULL", Kind.NULL)
-    return Column(sql, Kind.TEXT, _why_text(table, index))
+    return Column(sql, Kind.TEXT, partial(_why_text, table, index))
 
 
 def _why_text(table: pa.Table, index: int) -> str | None:
