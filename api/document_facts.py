@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from pydantic import BaseModel, ConfigDict, Field
 
 from api.kept import Kept
-from mixture.store import Store
+from mixture.store import Store, attribute_text
 
 MOST_DOCUMENTS = 50_000
 """Documents of a domain that are looked at: some 0.1 s."""
@@ -120,7 +120,8 @@ def _attribute(there: pa.Table, name: str) -> AttributeFacts | None:
     return AttributeFacts(
         name=name,
         values=tuple(
-            ValueCount(value=one[name], documents=one["tokens_count"], tokens=one["tokens_sum"]) for one in named
+            ValueCount(value=attribute_text(one[name]), documents=one["tokens_count"], tokens=one["tokens_sum"])
+            for one in named
         ),
         other_values=len(others),
         other_documents=sum(one["tokens_count"] for one in others),

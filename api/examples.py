@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from api.settings import ExampleTexts
 from mixture.catalog import Overview, OverviewQuality
 from mixture.schedule.permute import Permutation, key64
-from mixture.store import Store
+from mixture.store import Store, attribute_text
 from mixture.store.decode import decoder
 from mixture.store.manifest import BYTES, TOKENIZER
 from mixture.stream.masks import ALWAYS, Masks
@@ -120,7 +120,8 @@ class DomainExamples:
         return next((row for row in found if row["domain"] == self._domain), None)
 
     def _example(self, number: int, identity: str, row: dict[str, Any] | None) -> Example:
-        own = {} if row is None else {k: v for k, v in row.items() if k not in (*PLACE, "domain") and v is not None}
+        said = {} if row is None else {k: attribute_text(v) for k, v in row.items() if k not in (*PLACE, "domain")}
+        own = {k: v for k, v in said.items() if v is not None}
         text, is_cut = (None, False) if row is None else self._text(row)
         return Example(
             number=number,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from mixture.cli.output import plain, print_table, printable, table
 
 if TYPE_CHECKING:
     from mixture.store import IngestReport, SourcesReport
+
+W = TypeVar("W", bound=StrEnum)
 
 
 def show_sources(report: SourcesReport) -> None:
@@ -56,8 +58,8 @@ def show_report(report: IngestReport) -> None:
     print_table(shown)
     for warning in _warnings(report):
         print(printable(warning))
-    files = f" · files not read: {_counts(report.skipped_files)}" if report.skipped_files else ""
-    print(f"digest {report.digest}{files}")
+    skipped = f" · files not read: {_counts(report.skipped_files)}" if report.skipped_files else ""
+    print(f"digest {report.digest}{skipped}")
 
 
 def _warnings(report: IngestReport) -> list[str]:
@@ -67,9 +69,7 @@ def _warnings(report: IngestReport) -> list[str]:
         some = ", ".join(map(repr, report.not_held[:5])) + (", …" if len(report.not_held) > 5 else "")
         warnings.append(f"no document of {some} is held out: none is below the share, or fits below max")
     if report.quarantine:
-        warnings.append(
-            f"{report.path / 'quarantine.parquet'}: {report.quarantine:,} rows left out, with their places"
-        )
+        warnings.append(f"{report.path / 'quarantine.parquet'}: {report.quarantine:,} rows left out, with their places")
     return warnings
 
 
@@ -108,9 +108,9 @@ def report_json(report: IngestReport) -> dict[str, object]:
     }
 
 
-def _counts(counts: Mapping[StrEnum, int] | Mapping[str, int]) -> str:
+def _counts(counts: Mapping[W, int]) -> str:
     return ", ".join(f"{count:,} {reason}" for reason, count in counts.items() if count)
 
 
-def _values(counts: Mapping[StrEnum, int]) -> dict[str, int]:
+def _values(counts: Mapping[W, int]) -> dict[str, int]:
     return {reason.value: count for reason, count in counts.items()}

@@ -124,7 +124,7 @@ def show(opened: LocalStream, batch: Batch, most: int) -> None:
 
 
 def _rows(opened: LocalStream, batch: Batch, most: int) -> Iterator[dict[str, Any]]:
-    from mixture.store import decoder
+    from mixture.store import attribute_text, decoder
     from mixture.stream.masks import masks_for
 
     decode, masks = decoder(opened.store), masks_for(opened.lock)
@@ -138,7 +138,8 @@ def _rows(opened: LocalStream, batch: Batch, most: int) -> Iterator[dict[str, An
             ids = batch.input_ids[i, begin : min(end, begin + 4 * SNIPPET)]
             known = decode(ids) if masks is None else masks.text(batch.step, name, first_token + begin, ids, decode)
             text = " ".join(known.split())
-            attributes = {k: v for k, v in document.items() if k not in ("id", "first_token", "tokens") and v}
+            own = {k: attribute_text(v) for k, v in document.items() if k not in ("id", "first_token", "tokens")}
+            attributes = {k: v for k, v in own.items() if v}
             shown = attributes.get("path") or document["id"]
             documents.append(
                 {

@@ -30,6 +30,16 @@ R = TypeVar("R")
 SOURCES = "sources.yaml"
 
 
+def _check(sources: Sources, path: Path) -> None:
+    """Refuse what belongs to the ingest of the clusters, and would be lost on the way there."""
+    held = sources.holdout.share or any(domain.holdout is not None for domain in sources.domains)
+    for key, is_there in (("domain_column", sources.by_column is not None), ("holdout", held)):
+        if is_there:
+            hint = f"leave it out here; `{key}` is for the sources that are ingested"
+            place = Place(file=str(path), path=key)
+            raise ClusterError(f"`{key}` says nothing of clusters", code="key-unused", place=place, hint=hint)
+
+
 class ClusterStage(StrEnum):
     """READ and WRITE count bytes of sources; FIT is one thing."""
 
@@ -77,6 +87,7 @@ def cluster(
     options.check()
     path, out = Path(sources).absolute(), Path(out).absolute()
     read = read_sources(path)
+    _check(read, path)
     labels = find_labels(options, read, path)
     parts = partitions(read, label_columns=labels.columns)
     with workplace(out, _asked(options, labels, read)) as place:

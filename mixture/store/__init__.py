@@ -2,6 +2,7 @@
 
 from mixture.objects import ObjectOptions
 from mixture.store.agreement import disagreements, require_agreement, verify_store
+from mixture.store.attributes import attribute_text
 from mixture.store.decode import decoder
 from mixture.store.description import ContentKind, StoreDescription, StoreDomain
 from mixture.store.documents import Spans
@@ -11,6 +12,7 @@ from mixture.store.foreign.catalogs import CatalogReport, DomainChange
 from mixture.store.foreign.refresh import refresh_catalog
 from mixture.store.gaps import PADDING
 from mixture.store.holes import write_holes
+from mixture.store.in_order import OrderedRows, rows_in_order
 from mixture.store.intake.report import (
     ColumnReport,
     DomainReport,
@@ -45,6 +47,7 @@ __all__ = [
     "LengthDomain",
     "LongDocuments",
     "PADDING",
+    "OrderedRows",
     "PackReport",
     "PackedDomain",
     "ObjectOptions",
@@ -62,6 +65,7 @@ __all__ = [
     "Unfit",
     "Verify",
     "add_domain",
+    "attribute_text",
     "build_catalog",
     "decoder",
     "disagreements",
@@ -71,6 +75,7 @@ __all__ = [
     "pack_store",
     "refresh_catalog",
     "require_agreement",
+    "rows_in_order",
     "split_store",
     "survey_sources",
     "verify_store",

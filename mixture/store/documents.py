@@ -222,6 +222,11 @@ class Documents:
         """The columns of documents.parquet."""
         return tuple(self._table.schema.names)
 
+    @property
+    def attribute_types(self) -> dict[str, pa.DataType]:
+        """The types of the columns that are attributes, by name."""
+        return {field.name: field.type for field in self._table.schema if field.name not in PLACE}
+
     def _overlap(self, start: NDArray[np.int64], length: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """First document and one past the last that have a token in [start, start + length)."""
         first = np.searchsorted(self.ends, start, side="right")

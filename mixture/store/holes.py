@@ -35,7 +35,7 @@ def write_holes(
     records = [
         _domain(folder, number, name, domains[name], dtype, file_tokens) for number, name in enumerate(sorted(domains))
     ]
-    schema = document_schema([])
+    schema = document_schema({})
     documents = [
         pa.Table.from_pylist([{"domain": d.name, "id": d.name, "first_token": 0, "tokens": d.tokens}], schema)
         for d in records
@@ -45,7 +45,7 @@ def write_holes(
         folder,
         domains=records,
         documents=documents,
-        attributes=[],
+        attributes={},
         tokenizer=TokenizerRecord(name=tokenizer, digest=_digest("holes"), vocabulary=1),
         dtype=dtype,
         end_of_document=0,

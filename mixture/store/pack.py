@@ -174,7 +174,7 @@ class _PackJob:
 
     def _lay_out(self, reader: SourceReader) -> _LaidOut:
         """Write the table of documents, and beside it where the tokens of each part are."""
-        schema = document_schema(reader.columns[1:])
+        schema = document_schema(reader.attributes)
         ends = hashlib.sha256()
         rows = parts = documents = tokens = split = dropped = dropped_tokens = 0
         with (

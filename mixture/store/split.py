@@ -165,7 +165,7 @@ class _Part:
         self._tokens = tokens
         self._dtype = reader.dtype
         self._end = np.array([reader.end_of_document], reader.dtype).tobytes()
-        self._schema = document_schema(reader.columns[1:])
+        self._schema = document_schema(reader.attributes)
         self._lengths = hashlib.sha256()
         self._first = self._count = 0
         self._writer = TokenWriter(

@@ -21,7 +21,7 @@ from mixture.store.checks import check_digest
 from mixture.store.description import ContentKind, StoreDomain
 from mixture.store.distant import DistantStanding, compare, fetch_description
 from mixture.store.distant_tokens import DistantTokens
-from mixture.store.documents import PLACE, Documents, Spans
+from mixture.store.documents import Documents, Spans
 from mixture.store.foreign.reader import LinkedTokens
 from mixture.store.linked import ANY_FORM, AnyManifest, LinkedDomain, read_any
 from mixture.store.manifest import DOMAINS, TOKENIZER, DomainTotals, Manifest
@@ -160,7 +160,7 @@ class Store:
         """The documents that overlap a range of a domain, in order of place.
 
         Columns: id string, first_token int64 (within the domain), tokens int64 (end-of-document counted), and the
-        attributes, strings.
+        attributes, of `attribute_types`.
         """
         number = self._find(name)
         self._all.range(number, first_token, num_tokens)
@@ -199,8 +199,13 @@ class Store:
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """What documents say of themselves beside their place: columns of `documents` that hold text."""
-        return tuple(c for c in self._documents.columns if c not in PLACE)
+        """What documents say of themselves beside their place: columns of `documents`."""
+        return tuple(self.attribute_types)
+
+    @property
+    def attribute_types(self) -> dict[str, pa.DataType]:
+        """The types of attributes by name, in order of name: string, int64, float64 or bool."""
+        return self._documents.attribute_types
 
     def spans(
         self, names: Sequence[str], domain: NDArray[np.integer], first_token: NDArray[np.int64], length: int

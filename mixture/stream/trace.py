@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from mixture.plan import Lock
 from mixture.schedule import Rows, Schedule
-from mixture.store import PADDING, Store, require_agreement
+from mixture.store import PADDING, Store, attribute_text, require_agreement
 from mixture.stream.masks import Masks, masks_for
 from mixture.stream.ranks import check_rank, rank_slots
 
@@ -23,7 +23,10 @@ PLACE = ("domain", "id", "first_token", "tokens")
 
 @dataclass(frozen=True, slots=True)
 class StoredDocument:
-    """A document as the store has it. first_token: where it begins in the domain; tokens: its end counted in."""
+    """A document as the store has it. first_token: where it begins in the domain; tokens: its end counted in.
+
+    attributes: as text, whatever their types
+    """
 
     domain: str
     id: str
@@ -152,7 +155,7 @@ def stored_documents(rows: Sequence[Mapping[str, Any]]) -> list[StoredDocument]:
             id=row["id"],
             first_token=row["first_token"],
             tokens=row["tokens"],
-            attributes={name: value for name, value in row.items() if name not in PLACE},
+            attributes={name: attribute_text(value) for name, value in row.items() if name not in PLACE},
         )
         for row in rows
     ]

@@ -171,3 +171,20 @@ def test_a_model_that_is_not_there(tmp_path: Path) -> None:
     sources = small(tmp_path, ["river bank water", "bank of money"])
     error = refused(sources, tmp_path / "out", ClusterOptions(k=1, embed="./no/model"))
     assert error.code == "no-such-model"
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("files: [a.jsonl]\ndomain_column: label\n", "domain_column"),
+        ("domains: {a: {files: [a.jsonl]}}\nholdout: {share: 1%}\n", "holdout"),
+        ("domains: {a: {files: [a.jsonl], holdout: {share: 1%}}}\n", "holdout"),
+    ],
+)
+def test_what_only_an_ingest_can_use_is_not_passed_over(tmp_path: Path, text: str, key: str) -> None:
+    sources = small(tmp_path, ["one text", "another text"])
+    sources.write_text(text, encoding="utf-8")
+    error = refused(sources, tmp_path / "out", ClusterOptions(k=1))
+    assert error.code == "key-unused"
+    assert f"`{key}` says nothing of clusters" in str(error)
+    assert not (tmp_path / "out").exists()

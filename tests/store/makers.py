@@ -42,12 +42,12 @@ def bare_store(folder: Path, lengths: dict[str, list[int]]) -> Path:
         records.append(DomainRecord(name=name, tokens=total, documents=len(sizes), content="0" * 64, files=(file,)))
         starts = np.cumsum(sizes) - sizes
         columns = [[name] * len(sizes), [f"{name}-{i}" for i in range(len(sizes))], starts, sizes]
-        tables.append(pa.table([pa.array(column) for column in columns], schema=document_schema([])))
+        tables.append(pa.table([pa.array(column) for column in columns], schema=document_schema({})))
     write_tables(
         folder,
         domains=records,
         documents=tables,
-        attributes=[],
+        attributes={},
         tokenizer=TokenizerRecord(name="t", digest="0" * 64, vocabulary=151_936),
         dtype=dtype,
         end_of_document=0,

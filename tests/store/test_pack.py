@@ -243,8 +243,8 @@ def rows_of_holes(folder: Path, places: list[tuple[int, int]]) -> Path:
     write_tables(
         folder,
         domains=[DomainRecord(name="web", tokens=16, documents=len(places), content=content, files=(file,))],
-        documents=[pa.Table.from_pylist(table, document_schema([]))],
-        attributes=[],
+        documents=[pa.Table.from_pylist(table, document_schema({}))],
+        attributes={},
         tokenizer=TokenizerRecord(name="t", digest=None, vocabulary=9),
         dtype=dtype,
         end_of_document=0,

@@ -84,17 +84,17 @@ def report(
     by_column = sources.by_column
     known = {domain.name: domain for domain in sources.domains}
     reports = []
-    for target, result in made:
+    for target, merged in made:
         counts = dropped.get(target.name, Counter())
-        counts[Reason.DUPLICATE] += result.duplicates
+        counts[Reason.DUPLICATE] += merged.duplicates
         source = known.get(target.name)
         reports.append(
             DomainReport(
                 name=target.name,
                 files=None if source is None else len(source.files),
                 source_bytes=None if source is None else source.num_bytes,
-                documents=result.record.documents,
-                tokens=result.record.tokens,
+                documents=merged.record.documents,
+                tokens=merged.record.tokens,
                 dropped=_ordered(counts),
                 shared_ids=shared.get(target.name, 0),
             )

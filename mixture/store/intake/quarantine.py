@@ -141,7 +141,7 @@ class Quarantine:
 
     def _first(self) -> list[Example]:
         seen: Counter[tuple[str | None, Reason]] = Counter()
-        kept = []
+        kept: list[Example] = []
         for one in sorted(self._kept, key=lambda one: (self._order[one.file], one.row or 0, one.byte or 0)):
             seen[one.domain, one.reason] += 1
             if seen[one.domain, one.reason] <= EXAMPLES and len(kept) < _ROWS:

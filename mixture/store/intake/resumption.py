@@ -110,6 +110,13 @@ class Begun:
         made_of = [self._decides[number] for number in self._groups_of(source)]
         return part_key(self._options, made_of, self._holdouts.of(source), name)
 
+    @property
+    def num_merges(self) -> int:
+        """How many domains are to be merged, as far as that is known: columns that name them are still to be read."""
+        runs = [run for results in self.read for result in results for run in result.runs]
+        named = {group.name for group in self._groups if group.name is not None}
+        return len(named | {run.domain for run in runs}) + len({run.domain for run in runs if run.held})
+
     def _groups_of(self, name: str) -> list[int]:
         """The groups of files that have documents of a domain, or may have some."""
         return [number for number, group in enumerate(self._groups) if group.name in (name, None)]

@@ -225,7 +225,8 @@ def _row_count(piece: Piece) -> int:
 @cache
 def _rows_of(path: Path, size: int, modified: int) -> int:  # noqa: ARG001 a file that was written since is another
     with _opened(path) as (_, batches):
-        return sum(batch.num_rows for batch in batches())
+        count: int = sum(batch.num_rows for batch in batches())
+    return count
 
 
 def _times(piece: Piece, rows: int) -> np.ndarray[Any, np.dtype[np.int64]] | None:

@@ -123,7 +123,7 @@ class Work:
     def _tell(self, begun: Begun, reads: Sequence[Part[ReadResult]], dropped: int, reasons: tuple[str, ...]) -> None:
         kept = sum(map(len, begun.read)) + len(begun.merged)
         if self.resumed is not None and kept + dropped:
-            whole = kept + len(reads) + len(begun.pieces) - len(begun.merged)
+            whole = sum(map(len, begun.read)) + len(reads) + begun.num_merges
             self.resumed(Resumed(kept, whole, dropped, reasons))
 
     def _read(self, begun: Begun, reads: Sequence[Part[ReadResult]]) -> list[list[ReadResult]]:
