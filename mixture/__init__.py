@@ -8,6 +8,7 @@ from mixture._version import __version__
 from mixture.errors import MixtureError
 
 if TYPE_CHECKING:
+    from mixture.formats import Exported, Given, Imported, export, format_of, import_mixture, read_file
     from mixture.plan import (
         Amendment,
         Diff,
@@ -25,7 +26,21 @@ if TYPE_CHECKING:
     )  # fmt: skip
     from mixture.schedule import Schedule
     from mixture.spec import Spec, load_spec
-    from mixture.store import Store, ingest, open_store, verify_store
+    from mixture.store import (
+        ExportFormat,
+        LongDocuments,
+        ObjectOptions,
+        Store,
+        add_domain,
+        build_catalog,
+        export_store,
+        ingest,
+        open_store,
+        pack_store,
+        refresh_catalog,
+        split_store,
+        verify_store,
+    )  # fmt: skip
     from mixture.stream import (
         Batch,
         Stream,
@@ -39,6 +54,7 @@ if TYPE_CHECKING:
     )  # fmt: skip
 
 _HOMES = {
+    "mixture.formats": ("Exported", "Given", "Imported", "export", "format_of", "import_mixture", "read_file"),
     "mixture.plan": (
         "Amendment",
         "Diff",
@@ -56,7 +72,21 @@ _HOMES = {
     ),
     "mixture.schedule": ("Schedule",),
     "mixture.spec": ("Spec", "load_spec"),
-    "mixture.store": ("Store", "ingest", "open_store", "verify_store"),
+    "mixture.store": (
+        "ExportFormat",
+        "LongDocuments",
+        "ObjectOptions",
+        "Store",
+        "add_domain",
+        "build_catalog",
+        "export_store",
+        "ingest",
+        "open_store",
+        "pack_store",
+        "refresh_catalog",
+        "split_store",
+        "verify_store",
+    ),
     "mixture.stream": (
         "Batch",
         "Stream",
@@ -72,10 +102,12 @@ _HOMES = {
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "Amendment", "Batch", "Diff", "Lock", "MixtureError", "Plan", "Schedule", "Spec", "Store", "Stream", "__version__",
-    "amend", "check_lock", "choose_sample", "diff", "explain", "ingest", "load_spec", "make_ladder", "make_lock",
-    "make_plan", "open_store", "open_stream", "read_lock", "read_so_far", "trace_documents", "trace_step",
-    "trace_token", "verify_store", "write_lock", "write_sample",
+    "Amendment", "Batch", "Diff", "ExportFormat", "Exported", "Given", "Imported", "Lock", "LongDocuments",
+    "MixtureError", "ObjectOptions", "Plan", "Schedule", "Spec", "Store", "Stream", "__version__", "add_domain",
+    "amend", "build_catalog", "check_lock", "choose_sample", "diff", "explain", "export", "export_store",
+    "format_of", "import_mixture", "ingest", "load_spec", "make_ladder", "make_lock", "make_plan", "open_store",
+    "open_stream", "pack_store", "read_file", "read_lock", "read_so_far", "refresh_catalog", "split_store",
+    "trace_documents", "trace_step", "trace_token", "verify_store", "write_lock", "write_sample",
 ]  # fmt: skip
 
 

@@ -16,8 +16,21 @@ from mixture.spec import SpecFileError
 def test_every_public_name_is_there() -> None:
     for name in mixture.__all__:
         assert getattr(mixture, name) is not None
+    assert len(set(mixture.__all__)) == len(mixture.__all__)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = mixture.nothing
+
+
+def test_what_commands_do_can_be_done_by_the_library() -> None:
+    of_commands = {
+        "plan": "make_plan", "lock": "make_lock", "lock --check": "check_lock", "amend": "amend", "diff": "diff",
+        "explain": "explain", "ladder": "make_ladder", "ingest": "ingest", "verify": "verify_store",
+        "catalog build": "build_catalog", "catalog add": "add_domain", "catalog refresh": "refresh_catalog",
+        "pack -L": "pack_store", "pack --split-by-length": "split_store", "export-store": "export_store",
+        "export": "export", "import": "import_mixture", "stream": "open_stream", "sample": "choose_sample",
+        "trace": "trace_token",
+    }  # fmt: skip
+    assert set(of_commands.values()) <= set(mixture.__all__)
 
 
 def test_importing_the_library_loads_none_of_the_large_packages() -> None:
