@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import repeat
 
 import numpy as np
 import pyarrow as pa
@@ -12,10 +13,10 @@ from numpy.typing import NDArray
 from mixture.client.buffers import Buffers
 from mixture.errors import StreamError
 from mixture.plan import Lock
-from mixture.schedule import Rows
 from mixture.store import Spans, Store
 from mixture.stream import Batch, LocalStream, to_arrow
 from mixture.stream.batch import Tokens, arrow_schema, mask_bytes, row_parts
+from mixture.stream.planned import PlannedSteps
 
 PART_BYTES = 4 << 20
 """Tokens of one record batch, about; below the 16 MiB that one may have, as each open stream holds one. Of 2 MiB, a
@@ -35,10 +36,10 @@ class Part:
 class StepReader(LocalStream):
     """A stream whose batches say where their rows lie; `parts` then reads their tokens, a piece at a time."""
 
-    def _batch(self, step: int, rows: Rows, part: slice) -> Batch:
-        first_token = rows.sequence[part] * self._schedule.length_of(step)
-        tokens = np.empty((len(first_token), 0), self.store.dtype)
-        return Batch(step, tokens, rows.domain[part], rows.position[part], rows.epoch[part], first_token)
+    def _read_together(self, planned: PlannedSteps) -> list[Batch]:
+        tokens = np.empty((planned.domain.shape[1], 0), self.store.dtype)
+        columns = (planned.domain, planned.position, planned.epoch, planned.first_token)
+        return list(map(Batch, planned.steps, repeat(tokens), *columns))
 
     @property
     def schema(self) -> pa.Schema:

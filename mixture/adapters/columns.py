@@ -72,6 +72,7 @@ class Columns:
         for name in self.names:
             if name not in list(Column):
                 raise StreamError(f"there is no column {name!r}", code="unknown-column", hint=", ".join(Column))
+        object.__setattr__(self, "names", tuple(map(Column, self.names)))  # plain texts are as good
         if not 0 <= self.cp_rank < self.cp_size:
             raise StreamError(
                 f"there is no part {self.cp_rank} of a row in {self.cp_size} parts",
@@ -100,17 +101,20 @@ class Columns:
                     hint="cp_size has to divide every sequence length of the run",
                 )
 
-    def of(self, batch: Batch) -> Values:
-        """The columns of a batch, each in memory of its own along rows, so that it may be viewed as one row."""
+    def of(self, batch: Batch, vocabulary: int | None = None) -> Values:
+        """The columns of a batch, each in memory of its own along rows, so that it may be viewed as one row.
+
+        vocabulary: every id is below it; None: that is not known
+        """
         values: Values = {"step": batch.step}
         for name in self.names:
             if name is Column.CU_SEQLENS:
                 values[name], values["max_seqlen"] = batch.cu_seqlens()
             else:
-                values[name] = self._column(batch, name)
+                values[name] = self._column(batch, name, vocabulary)
         return values
 
-    def _column(self, batch: Batch, name: Column) -> npt.NDArray[np.generic]:
+    def _column(self, batch: Batch, name: Column, vocabulary: int | None) -> npt.NDArray[np.generic]:
         if name not in _ALONG_ROWS:
             column: npt.NDArray[np.generic] = getattr(batch, name)
             return column
@@ -119,7 +123,7 @@ class Columns:
         match name:
             case Column.INPUT_IDS:
                 ids = batch.input_ids[:, here]
-                return np.ascontiguousarray(ids_as(ids, np.dtype(self.dtype)))
+                return np.ascontiguousarray(ids_as(ids, np.dtype(self.dtype), vocabulary))
             case Column.LABELS:
                 labels = batch.input_ids[:, 1:][:, here].astype(np.int64)
                 taken = self._loss_mask(batch)[:, here]

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from mixture.adapters.columns import DEFAULT, Columns, Values
 from mixture.errors import StreamError
-from mixture.stream import LocalStream, Stream, data_rank
+from mixture.stream import Batch, LocalStream, Stream, data_rank
 from mixture.stream.state import read_state
 
 
@@ -69,7 +69,11 @@ class RankReader:
 
     def read(self, steps: range) -> Iterator[Values]:
         """Steps as columns, in order."""
-        return map(self.columns.of, self.stream.read(steps))
+        return map(self.columns_of, self.stream.read(steps))
+
+    def columns_of(self, batch: Batch) -> Values:
+        """The columns of a batch of the stream."""
+        return self.columns.of(batch, self.stream.store.vocabulary)
 
     def _opened(self) -> Stream:
         asked = self.columns
@@ -148,7 +152,7 @@ class SequenceSource:
         """The sequence at a position. Raises IndexError where there is none."""
         stream = self._reader.stream
         assert isinstance(stream, LocalStream)
-        values = self._reader.columns.of(stream.at(_index(position, len(self))))
+        values = self._reader.columns_of(stream.at(_index(position, len(self))))
         single = {"step", "cu_seqlens", "max_seqlen"}
         return {name: value if name in single or isinstance(value, int) else value[0] for name, value in values.items()}
 

@@ -124,10 +124,12 @@ class MixtureBatches(IterableDataset[Tensors]):
         if self._place is not None and get_worker_info() is None and self._is_running():
             raise _started("an iteration", self._place.next_step)
         self._latest = self._place = None
-        if "next_step" not in state:
+        if not isinstance(state, Mapping) or "next_step" not in state:
             self._reader.load(state)
             self._worker_next = None
             return
+        if not {"worker", "workers", "stream"} <= state.keys():
+            raise StreamError("this is neither a stream's state nor a worker's", code="state-invalid")
         found = (state["worker"], state["workers"])
         if get_worker_info() is None or found != _worker():
             raise StreamError(
@@ -215,18 +217,18 @@ class MixtureLoader(DataLoader[Tensors]):
     """
 
     def __init__(self, dataset: MixtureBatches, *, num_workers: int = 0, **options: Any) -> None:  # noqa: ANN401 (DataLoader's own)
-        super().__init__(dataset, batch_size=None, num_workers=num_workers, **options)
+        # Torch's own looks through each batch for what is no tensor yet.
+        super().__init__(dataset, batch_size=None, num_workers=num_workers, **{"collate_fn": _as_it_is} | options)
         self._batches = dataset
         self._next_step: int | None = None
 
     def __iter__(self) -> Iterator[Tensors]:  # type: ignore[override]
         self._next_step = self._batches.first_step
-        return self._counted(super().__iter__())
+        return map(self._counted, super().__iter__())  # a generator would hold a batch while it reads the next one
 
-    def _counted(self, batches: Iterator[Tensors]) -> Iterator[Tensors]:
-        for batch in batches:
-            self._next_step = int(batch["step"]) + 1
-            yield batch
+    def _counted(self, batch: Tensors) -> Tensors:
+        self._next_step = int(batch["step"]) + 1
+        return batch
 
     def state_dict(self) -> dict[str, Any]:
         """The stream's state behind the last batch that was handed out."""
@@ -237,6 +239,10 @@ class MixtureLoader(DataLoader[Tensors]):
         if self._next_step is not None:
             raise _started("the loader", self._next_step)
         self._batches.load_state_dict(state)
+
+
+def _as_it_is(batch: Tensors) -> Tensors:
+    return batch
 
 
 def stream_state(loader_state: Mapping[str, Any], dataset: MixtureBatches) -> dict[str, Any]:

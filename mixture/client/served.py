@@ -27,6 +27,7 @@ class ServedStore:
     dtype: np.dtype[np.unsignedinteger]
     end_of_document: int
     domains: Mapping[str, StoreDomain]
+    vocabulary: int | None = None
 
 
 def _kind(said: Mapping[str, str]) -> ContentKind:

@@ -34,6 +34,7 @@ class StoreDescription(Protocol):
 
     path:            its folder or address
     tokenizer:       the name of the tokenizer
+    vocabulary:      every id is below it; None: that is not known
     end_of_document: the id that stands once behind every document
     dtype:           of its tokens, uint16 or uint32
     domains:         by name, in order of name
@@ -45,6 +46,9 @@ class StoreDescription(Protocol):
 
     @property
     def tokenizer(self) -> str: ...
+
+    @property
+    def vocabulary(self) -> int | None: ...
 
     @property
     def end_of_document(self) -> int: ...

@@ -8,8 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from mixture.errors import Place, StoreError
 from mixture.objects import Address, Blocks, ObjectOptions, StoredObject, blocks_of, located
@@ -114,6 +117,13 @@ def _written(status: os.stat_result) -> Written:
     return status.st_mtime_ns, status.st_size
 
 
+class Memory(NamedTuple):
+    """Bytes of a file, mapped, and the address at which they begin as long as this is held."""
+
+    bytes: NDArray[np.uint8]
+    start: int
+
+
 class OpenFile:
     """A file of a store that stays open. What is mapped of it kills the process where it was cut short since: ask
     `check` before it is read; `read` needs no such care.
@@ -155,6 +165,13 @@ class OpenFile:
             mapped = mmap.mmap(self._descriptor, self._size, access=mmap.ACCESS_READ)
         mapped.madvise(self._advice)
         return mapped
+
+    @cached_property
+    def memory(self) -> Memory:
+        """The same, and where that is."""
+        found = np.frombuffer(self.mapped, np.uint8)
+        start: int = found.__array_interface__["data"][0]
+        return Memory(found, start)
 
     def read(self, start: int, target: memoryview) -> None:
         """Fill `target` with the bytes from `start` on, whatever becomes of the file meanwhile."""

@@ -14,7 +14,7 @@ def ids_dtype(asked: npt.DTypeLike | None, stored: np.dtype) -> np.dtype:
     """The type in which ids are given, by default the store's.
 
     It has to hold every id that the store's type can; int32 may be asked of a store of uint32, whose ids are then
-    looked at one by one (`ids_as`). Raises StreamError, `dtype-unfit`.
+    looked at one by one where its vocabulary does not say that they fit (`ids_as`). Raises StreamError, `dtype-unfit`.
     """
     if asked is None:
         return stored
@@ -35,13 +35,16 @@ def ids_dtype(asked: npt.DTypeLike | None, stored: np.dtype) -> np.dtype:
     )
 
 
-def ids_as(ids: Ids, dtype: np.dtype) -> Ids:
-    """Ids in another type, without a copy where the bytes are the same. Raises StreamError, `id-too-large`."""
+def ids_as(ids: Ids, dtype: np.dtype, vocabulary: int | None) -> Ids:
+    """Ids in another type, without a copy where the bytes are the same. Raises StreamError, `id-too-large`.
+
+    vocabulary: every id is below it; None: that is not known
+    """
     if ids.dtype == dtype:
         return ids
     if dtype == np.int32 and ids.dtype == np.uint32:
         seen = ids.view(np.int32)
-        if seen.min(initial=0) < 0:
+        if (vocabulary is None or vocabulary > 1 << 31) and seen.min(initial=0) < 0:
             raise StreamError(f"id {ids.max()} is more than int32 holds", code="id-too-large", hint="ask for int64")
         return seen
     return ids.astype(dtype)

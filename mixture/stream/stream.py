@@ -107,7 +107,7 @@ class Stream(ABC):
             )
         if not self._uneven:
             check_divisible(self._schedule.data, self.world_size, steps.start)
-        return (self._given(batch) for batch in self._read(steps))
+        return self._given_each(steps)
 
     def length_of(self, step: int) -> int:
         """Tokens of a step's rows, without the next one."""
@@ -193,16 +193,20 @@ class Stream(ABC):
     def _from_here(self) -> Iterator[Batch]:
         steps = range(self.step, self.steps)
         if self._wrap is None:
-            return (self._given(batch) for batch in self._read(steps))
+            return self._given_each(steps)
         # What reads in another thread holds a copy: else a stream that was dropped would be held by what it started.
         reader = copy(self)
-        return self._wrap(reader._given(batch) for batch in reader._read(steps))
+        return self._wrap(reader._given_each(steps))
+
+    def _given_each(self, steps: range) -> Iterator[Batch]:
+        batches = self._read(steps)
+        return batches if self._dtype == self.store.dtype else map(self._given, batches)
 
     def _given(self, batch: Batch) -> Batch:
         """The batch as it was asked for."""
         if batch.input_ids.dtype == self._dtype:
             return batch
-        return replace(batch, input_ids=ids_as(batch.input_ids, self._dtype))
+        return replace(batch, input_ids=ids_as(batch.input_ids, self._dtype, self.store.vocabulary))
 
     def _started(self, purpose: str) -> StreamError:
         return StreamError(

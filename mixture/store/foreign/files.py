@@ -1,8 +1,8 @@
 """The bytes of the files that a catalog leads to. What is read to count, to compare and to decode goes through here.
 
-Rows of plain arrays are read by `mixture.store.rows.Files`, which keeps files open and mapped, and out of objects by
-`mixture.store.distant_rows.DistantRows`. An object is looked at anew each time, but for an open store, whose `Standing`
-says what it was when the store was opened.
+Rows of plain arrays are read by `mixture.store.file_rows.Files`, which keeps files open and mapped, and out of objects
+by `mixture.store.distant_rows.DistantRows`. An object is looked at anew each time, but for an open store, whose
+`Standing` says what it was when the store was opened.
 """
 
 from __future__ import annotations

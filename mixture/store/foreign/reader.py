@@ -17,11 +17,13 @@ from mixture.errors import Place, StoreError
 from mixture.objects import Address, located
 from mixture.store.distant_rows import DistantRows
 from mixture.store.documents import Documents
+from mixture.store.file_rows import Files
 from mixture.store.foreign.lists import COLUMN
 from mixture.store.foreign.row_groups import STRETCH_TOKENS, RowGroups
+from mixture.store.gather import Bytes
 from mixture.store.linked import PIECES, AnyManifest, LinkedDomain, LinkedFormat, LinkedManifest, linked_path
 from mixture.store.mapping import Standing, arrow_file, readable
-from mixture.store.rows import Files, Tokens, check_out, outside
+from mixture.store.rows import Tokens, check_out, outside
 
 I64 = NDArray[np.int64]
 
@@ -223,7 +225,7 @@ class LinkedReader:
         if kind.is_decoded:
             return self._decoded(start, length)
         unsigned = np.dtype(f"u{kind.dtype.itemsize}")  # a number below 0 is above every vocabulary then
-        block = np.frombuffer(self._bytes(start, length, unsigned.itemsize), unsigned).reshape(len(start), length)
+        block = self._bytes(start, length, unsigned.itemsize).view(unsigned)
         is_any = kind.is_known or source.vocabulary > np.iinfo(unsigned).max
         if not is_any and int(block.max()) >= source.vocabulary:
             row, column = np.argwhere(block >= source.vocabulary)[0].tolist()
@@ -231,44 +233,31 @@ class LinkedReader:
         same: Tokens = block if unsigned == source.dtype else block.astype(source.dtype)
         return same
 
-    def _bytes(self, start: I64, length: int, itemsize: int) -> bytearray:
-        """The bytes of rows, one behind the other."""
-        source, size = self._source, length * itemsize
-        if self._distant is not None:
-            return self._distant.read(start, length, itemsize)
-        piece = np.searchsorted(source.piece_end, start, side="right")
-        file = source.piece_file[piece]
-        place = source.piece_place[piece] + (start - source.first_of(piece)) * itemsize
-        across = set(np.flatnonzero(start + length > source.piece_end[piece]).tolist())
-        numbers = set(file.tolist())
-        places = list(zip(file.tolist(), place.tolist(), strict=True))
-        if len(numbers) <= source.files.most_mapped:
-            maps = {number: memoryview(source.files.checked(number).mapped) for number in numbers}
-            parts = [maps[number][at : at + size] for number, at in places]
-            for row in across:
-                parts[row] = memoryview(self._across(int(start[row]), int(piece[row]), length, itemsize))
-            return bytearray().join(parts)
-        found = bytearray(len(places) * size)
-        target = memoryview(found)
-        for row, (number, at) in enumerate(places):
-            if row in across:
-                target[row * size : (row + 1) * size] = self._across(int(start[row]), int(piece[row]), length, itemsize)
-            else:
-                source.files.checked(number).read(at, target[row * size : (row + 1) * size])
-        return found
-
-    def _across(self, start: int, piece: int, length: int, itemsize: int) -> bytearray:
-        """The bytes of a row that goes on in the next pieces."""
+    def _bytes(self, start: I64, length: int, itemsize: int) -> Bytes:
+        """The bytes of rows [n, length * itemsize]."""
         source = self._source
-        found = bytearray(length * itemsize)
-        target = memoryview(found)
+        if self._distant is not None:
+            read = self._distant.read(start, length, itemsize)
+            return np.frombuffer(read, np.uint8).reshape(len(start), length * itemsize)
+        piece = np.searchsorted(source.piece_end, start, side="right")
+        place = source.piece_place[piece] + (start - source.first_of(piece)) * itemsize
+
+        def read_across(row: int, target: memoryview) -> None:
+            self._read_across(int(start[row]), int(piece[row]), target, itemsize)
+
+        across = (start + length > source.piece_end[piece]).nonzero()[0]
+        file = source.piece_file[piece]
+        return source.files.rows(file, place, length * itemsize, across, read_across)
+
+    def _read_across(self, start: int, piece: int, target: memoryview, itemsize: int) -> None:
+        """Read a row that goes on in the next pieces."""
+        source = self._source
         while target:
             count = min(len(target) // itemsize, int(source.piece_end[piece]) - start)
             first = int(source.first_of(np.array([piece]))[0])
             at = int(source.piece_place[piece]) + (start - first) * itemsize
             source.files.checked(int(source.piece_file[piece])).read(at, target[: count * itemsize])
             start, piece, target = start + count, piece + 1, target[count * itemsize :]
-        return found
 
     def _decoded(self, start: I64, length: int) -> Tokens:
         """Rows out of row groups."""
