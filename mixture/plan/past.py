@@ -55,7 +55,10 @@ class Past:
         """The parts of a new spec's phases that are to come, with weights over the run's domains."""
         laid = self.cut([part.laid for part in parts])
         coming = parts[len(parts) - len(laid) :]
-        return tuple(Part(one, self.weights(part.weights)) for one, part in zip(laid, coming, strict=True))
+        return tuple(
+            replace(part, laid=one, old=self.weights(part.old), new=self.weights(part.new))
+            for one, part in zip(laid, coming, strict=True)
+        )
 
     def phases(self) -> tuple[PlannedPhase, ...]:
         """The lock's phases as they run up to the step."""

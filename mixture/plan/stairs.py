@@ -18,10 +18,22 @@ from mixture.units import format_count
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Steps of a phase with one set of weights: a stair, or what follows. `laid` has its own first step and steps."""
+    """Steps of a phase with one set of weights: a stair, or what follows. `laid` has its own first step and steps.
+
+    old, new: weights of the phase before, and of the phase; toward: how far the part is from the one to the other, 0 to
+              1; path: of the transition in the spec
+    """
 
     laid: PhaseSteps
-    weights: PhaseWeights
+    old: PhaseWeights
+    new: PhaseWeights
+    toward: Fraction
+    path: str
+
+    @property
+    def weights(self) -> PhaseWeights:
+        """The part's own: old + (new − old)·toward."""
+        return _between(self, self.toward)
 
 
 def parts_of(spec: Spec, phases: Sequence[PhaseSteps], weights: Sequence[PhaseWeights]) -> tuple[Part, ...]:
@@ -35,18 +47,15 @@ def parts_of(spec: Spec, phases: Sequence[PhaseSteps], weights: Sequence[PhaseWe
     parts: list[Part] = []
     old: PhaseWeights | None = None
     for phase, own in zip(phases, weights, strict=True):
-        if phase.steps:
-            parts += _stairs(spec, phase, old, own)
-            old = own
-        else:
-            parts.append(Part(phase, own))
+        parts += _stairs(spec, phase, old, own)
+        old = own if phase.steps else old
     return tuple(parts)
 
 
 def _stairs(spec: Spec, phase: PhaseSteps, old: PhaseWeights | None, new: PhaseWeights) -> Iterator[Part]:
     asked = spec.phases[phase.index].transition
-    if asked is None:
-        yield Part(phase, new)
+    if asked is None or not phase.steps:
+        yield Part(phase, new, new, Fraction(1), "")
         return
     path = f"phases[{phase.index}].transition"
     if old is None:
@@ -70,18 +79,10 @@ def _stairs(spec: Spec, phase: PhaseSteps, old: PhaseWeights | None, new: PhaseW
     ends = [round_half_up(Fraction(j * asked.steps, asked.parts)) for j in range(asked.parts + 1)]
     for j in range(1, asked.parts + 1):
         laid = replace(phase, first_step=phase.first_step + ends[j - 1], steps=ends[j] - ends[j - 1])
-        yield Part(laid, _between(old, new, Fraction(j, asked.parts + 1), path))
+        yield Part(laid, old, new, Fraction(j, asked.parts + 1), path)
     if asked.steps < phase.steps:
         laid = replace(phase, first_step=phase.first_step + asked.steps, steps=phase.steps - asked.steps)
-        yield Part(laid, new)
-
-
-def _between(old: PhaseWeights, new: PhaseWeights, part: Fraction, path: str) -> PhaseWeights:
-    """old + (new − old)·part. What the new weights do not speak of is there because of the transition."""
-    shares = {d: share * (1 - part) for d, share in old.shares.items()}
-    for d, share in new.shares.items():
-        shares[d] = shares.get(d, Fraction(0)) + share * part
-    return replace(new, shares=shares, paths=dict.fromkeys(old.shares, path) | dict(new.paths))
+        yield Part(laid, old, new, Fraction(1), path)
 
 
 def drawn_weights(parts: Sequence[Part]) -> list[PhaseWeights]:
@@ -90,16 +91,21 @@ def drawn_weights(parts: Sequence[Part]) -> list[PhaseWeights]:
 
 
 def _mean(parts: Sequence[Part]) -> PhaseWeights:
-    if len(parts) == 1:
-        return parts[0].weights
     whole = sum(part.laid.steps for part in parts)
-    shares: dict[int, Fraction] = {}
-    paths: dict[int, str] = {}
-    for part in parts:
-        for d, share in part.weights.shares.items():
-            shares[d] = shares.get(d, Fraction(0)) + share * part.laid.steps / whole
-        paths |= part.weights.paths
-    return replace(parts[-1].weights, shares=shares, paths=paths)
+    if not whole:
+        return parts[0].new
+    return _between(parts[0], sum((part.toward * part.laid.steps for part in parts), Fraction(0)) / whole)
+
+
+def _between(part: Part, toward: Fraction) -> PhaseWeights:
+    """What the new weights do not speak of is there because of the transition."""
+    old, new = part.old, part.new
+    if toward == 1:
+        return new
+    shares = {d: share * (1 - toward) for d, share in old.shares.items()}
+    for d, share in new.shares.items():
+        shares[d] = shares.get(d, Fraction(0)) + share * toward
+    return replace(new, shares=shares, paths=dict.fromkeys(old.shares, part.path) | dict(new.paths))
 
 
 def changes_inside(data: ScheduleData, phase: PhaseSteps | LockPhase) -> tuple[int, ...]:
