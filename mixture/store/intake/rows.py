@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import mmap
+from collections.abc import Iterator
 from functools import cache
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -57,9 +56,9 @@ def read_parquet(piece: Piece, columns: Columns) -> Iterator[Batch]:
 
 def split_arrow(file: SourceFile, columns: Columns) -> list[Piece]:
     """Its record batches, some together. Errors: as `split_parquet`."""
-    with _opened(file.path) as (schema, batches):
-        _check_schema(file, columns, schema)
-        sizes = [(batch.num_rows, batch.get_total_buffer_size()) for batch in batches()]
+    arrow = _ArrowFile(file.path)
+    _check_schema(file, columns, arrow.schema)
+    sizes = [(batch.num_rows, batch.get_total_buffer_size()) for batch in arrow.batches()]
     pieces: list[Piece] = []
     shares = _shares(file.size, [size for _, size in sizes])
     start = rows = first = size = 0
@@ -74,14 +73,16 @@ def split_arrow(file: SourceFile, columns: Columns) -> list[Piece]:
 
 def read_arrow(piece: Piece, columns: Columns) -> Iterator[Batch]:
     """The documents of record batches. They are mapped: memory is that of a few rows, or packed, of a record batch."""
-    with _opened(piece.file.path, columns.names) as (_, batches):
-        count = _row_count(piece)
-        tables = (
-            batch.slice(first, _PARQUET_ROWS)
-            for batch in batches(piece.start, piece.stop)
-            for first in range(0, batch.num_rows, _PARQUET_ROWS)
-        )
-        yield from _documents(piece, columns, tables, count, _times(piece, count))
+    arrow = _ArrowFile(piece.file.path)
+    count = _row_count(piece)
+    tables = (
+        batch.slice(first, _PARQUET_ROWS)
+        for batch in arrow.batches(piece.start, piece.stop)
+        for first in range(0, batch.num_rows, _PARQUET_ROWS)
+    )
+    for some in _documents(piece, columns, tables, count, _times(piece, count)):
+        yield some
+        arrow.let_go()
 
 
 def _documents(
@@ -186,46 +187,50 @@ def check_columns(file: SourceFile, columns: Columns, known: tuple[str, ...]) ->
             )
 
 
-Batches = Callable[..., Iterator[pa.RecordBatch]]
+class _ArrowFile:
+    """An Arrow file or stream, mapped: a record batch takes memory only where it is packed."""
 
-
-@contextmanager
-def _opened(path: Path, names: list[str] | None = None) -> Iterator[tuple[pa.Schema, Batches]]:
-    """An Arrow file or stream: its schema, and its record batches [start, stop) with the columns of these names."""
-    with pa.memory_map(os.fsencode(path)) as source:
-        whole = source.read_buffer()
-        is_file = whole.slice(0, len(_FILE_MAGIC)).to_pybytes() == _FILE_MAGIC
-        if not is_file and whole.slice(max(0, whole.size - len(_END))).to_pybytes() != _END:
+    def __init__(self, path: Path) -> None:
+        with path.open("rb") as file:
+            self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        self._whole = pa.py_buffer(self._map)
+        self._is_file = self._map[: len(_FILE_MAGIC)] == _FILE_MAGIC
+        if not self._is_file and self._map[-len(_END) :] != _END:
             raise EOFError("it is no Arrow file, and no stream that has an end")
-        schema = pa.ipc.open_file(whole).schema if is_file else pa.ipc.open_stream(whole).schema
+        self.schema = pa.ipc.open_file(self._whole).schema if self._is_file else pa.ipc.open_stream(self._whole).schema
+
+    def batches(self, start: int = 0, stop: int | None = None) -> Iterator[pa.RecordBatch]:
+        """The record batches [start, stop).
+
+        All columns: asked for some, Arrow copies them, 256 MB of a record batch that was not packed.
+        """
         options = pa.ipc.IpcReadOptions(use_threads=False)
-        if names is not None:
-            options.included_fields = sorted(schema.get_field_index(name) for name in names)
-
-        def batches(start: int = 0, stop: int | None = None) -> Iterator[pa.RecordBatch]:
-            if is_file:
-                file = pa.ipc.open_file(whole, options=options)
-                for number in range(start, file.num_record_batches if stop is None else stop):
-                    yield file.get_batch(number)
+        if self._is_file:
+            file = pa.ipc.open_file(self._whole, options=options)
+            for number in range(start, file.num_record_batches if stop is None else stop):
+                yield file.get_batch(number)
+                self.let_go()
+            return
+        for number, batch in enumerate(pa.ipc.open_stream(self._whole, options=options)):
+            if stop is not None and number >= stop:
                 return
-            for number, batch in enumerate(pa.ipc.open_stream(whole, options=options)):
-                if stop is not None and number >= stop:
-                    return
-                if number >= start:
-                    yield batch
+            if number >= start:
+                yield batch
+                self.let_go()
 
-        yield schema, batches
+    def let_go(self) -> None:
+        """Have no page of the file in memory: what was read would count as this process's, however large the file."""
+        self._map.madvise(mmap.MADV_DONTNEED)
 
 
 def _row_count(piece: Piece) -> int:
-    with _opened(piece.file.path) as (_, batches):
-        return max(1, sum(batch.num_rows for batch in batches(piece.start, piece.stop)))
+    batches = _ArrowFile(piece.file.path).batches(piece.start, piece.stop)
+    return max(1, sum(batch.num_rows for batch in batches))
 
 
 @cache
 def _rows_of(path: Path, size: int, modified: int) -> int:  # noqa: ARG001 a file that was written since is another
-    with _opened(path) as (_, batches):
-        count: int = sum(batch.num_rows for batch in batches())
+    count: int = sum(batch.num_rows for batch in _ArrowFile(path).batches())
     return count
 
 
@@ -239,9 +244,8 @@ def _times(piece: Piece, rows: int) -> np.ndarray[Any, np.dtype[np.int64]] | Non
     first = piece.first + sum(_rows_of(path, status.st_size, status.st_mtime_ns) for path, status in before)
     times = np.zeros(rows, np.int64)
     for name in chosen.indices:
-        with _opened(folder / name) as (_, batches):
-            for batch in batches():
-                for start in range(0, batch.num_rows, _INDICES):
-                    numbers = batch.column(0).slice(start, _INDICES).to_numpy().astype(np.int64) - first
-                    times += np.bincount(numbers[(numbers >= 0) & (numbers < rows)], minlength=rows)
+        for batch in _ArrowFile(folder / name).batches():
+            for start in range(0, batch.num_rows, _INDICES):
+                numbers = batch.column(0).slice(start, _INDICES).to_numpy().astype(np.int64) - first
+                times += np.bincount(numbers[(numbers >= 0) & (numbers < rows)], minlength=rows)
     return times

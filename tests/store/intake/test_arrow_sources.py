@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -180,3 +182,31 @@ def test_a_saved_dataset_that_is_not_whole_is_refused_by_name(tmp_path: Path, so
 def test_a_state_json_that_is_no_dataset_s_is_a_source_like_any_other(tmp_path: Path, sources: WriteSources):
     write_lines(tmp_path / "in" / "state.json", [{"text": "a"}])
     assert ingest(sources("domains: {a: {files: [in]}}"), tmp_path / "store").documents == 1
+
+
+MEMORY = """
+import sys
+from pathlib import Path
+from mixture.store.intake.sources import read_sources
+from mixture.store.intake.texts import read, split
+
+def memory(name):
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line.split()[1] for line in lines if line.startswith(name)))
+
+(group,) = read_sources(Path(sys.argv[1])).groups
+before = memory("VmRSS:")
+pieces = [piece for file in group.files for piece in split(file, group.columns)]
+count = sum(len(batch.documents) for piece in pieces for batch in read(piece, group.columns))
+print(count, memory("VmHWM:") - before)
+"""
+
+
+def test_one_large_record_batch_takes_the_memory_of_a_few_rows(tmp_path: Path, sources: WriteSources):
+    texts = pa.array(["x" * (1 << 16)] * 4000)
+    write_file(tmp_path / "in.arrow", pa.table({"text": texts}), 4000)
+    assert (tmp_path / "in.arrow").stat().st_size > 250_000_000
+    command = [sys.executable, "-c", MEMORY, str(sources("domains: {a: {files: [in.arrow]}}"))]
+    count, kilobytes = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert int(count) == 4000
+    assert int(kilobytes) < 100_000
