@@ -22,9 +22,11 @@ def rank_steps(source: StepSource, *, first_step: int = 0, threads: int = 1, ste
     waits 0.2 ms for 64 rows of 4,096 tokens. A second thread brings nothing (`python -m benchmarks.loaders`).
 
     Its iterators' states are Grain's. `source.state_at(step)` is one that fits any number of ranks: begin at its step.
+    Raises ScheduleError `step-out-of-range`.
     """
     import grain
 
+    source.state_at(first_step)  # refused where the run has no such step; a slice would be empty
     options = grain.ReadOptions(num_threads=threads, prefetch_buffer_size=max(threads, steps_ahead))
     return grain.MapDataset.source(source)[first_step:].to_iter_dataset(options)
 

@@ -29,9 +29,12 @@ def losses_by_domain(
     Nothing waits for a device: what is on one stays there. Losses of tokens that count by rows [n] are means of unlike
     many tokens where some are masked: give [n, L] then.
 
-    Raises StreamError, `shape-differs`.
+    Raises StreamError, `shape-differs`; `domain-outside`, of numbers that lie in this process's memory: a device is not
+    waited for.
     """
     _check_shapes(losses, domain, loss_mask)
+    if isinstance(domain, np.ndarray) or domain.device.type == "cpu":
+        _check_domains(domain, num_domains)
     if isinstance(losses, np.ndarray):
         return _with_numpy(losses, np.asarray(domain), num_domains, loss_mask)
     return _with_torch(losses, domain, num_domains, loss_mask)
@@ -40,7 +43,7 @@ def losses_by_domain(
 def _with_numpy(
     losses: npt.NDArray[np.floating], domain: npt.NDArray[np.integer], num_domains: int, mask: Array | None
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
-    counted = np.ones(losses.shape, np.bool_) if mask is None else np.asarray(mask)
+    counted = np.ones(losses.shape, np.bool_) if mask is None else np.asarray(mask, np.bool_)
     by_row = _rows(np.where(counted, losses, 0).astype(np.float64)).sum(axis=1)
     sums = np.zeros(num_domains, np.float64)
     np.add.at(sums, domain, by_row)
@@ -61,7 +64,7 @@ def _with_torch(
             by_row = _rows(losses).sum(1, dtype=wide)
             counted = torch.full_like(domain, losses[0].numel() if len(losses) else 0)
         else:
-            mask = mask.to(losses.device, non_blocking=True)
+            mask = mask.to(losses.device, torch.bool, non_blocking=True)
             by_row = _rows(losses.masked_fill(~mask, 0)).sum(1, dtype=wide)
             counted = _rows(mask).sum(1)
         sums = torch.zeros(num_domains, dtype=wide, device=losses.device).index_add_(0, domain, by_row)
@@ -80,6 +83,16 @@ def _check_shapes(losses: Array, domain: Array, mask: Array | None) -> None:
             f"losses, domains and masks have shapes {shapes}",
             code="shape-differs",
             hint="losses [n] or [n, L], domains [n], masks as losses",
+        )
+
+
+def _check_domains(domain: Array, num_domains: int) -> None:
+    """A number below 0 would be counted from the end."""
+    if len(domain) and not 0 <= int(domain.min()) <= int(domain.max()) < num_domains:
+        raise StreamError(
+            f"domains go from {int(domain.min())} to {int(domain.max())}, and {num_domains} are counted from 0",
+            code="domain-outside",
+            hint="num_domains is the number of `stream.domains`",
         )
 
 

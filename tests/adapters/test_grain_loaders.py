@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from mixture.adapters.grain import SequenceSource, StepSource, rank_steps, sharded_sequences
+from mixture.errors import ScheduleError
 from mixture.plan import Lock
 from mixture.store import Store
 from mixture.stream import open_stream
@@ -43,3 +44,10 @@ def test_sequences_that_grain_shards_are_together_the_steps(opener: partial, loc
         parts = [next(rank) for rank in ranks]
         rows = np.stack([part["input_ids"] for part in parts], axis=1).reshape(24, 64)
         assert np.array_equal(rows, batch.input_ids)
+
+
+def test_a_step_that_the_run_does_not_have_is_refused_instead_of_an_empty_end(opener: partial) -> None:
+    with pytest.raises(ScheduleError) as refused:
+        rank_steps(StepSource(opener), first_step=18)
+    assert refused.value.code == "step-out-of-range"
+    assert list(rank_steps(StepSource(opener), first_step=17)) == []

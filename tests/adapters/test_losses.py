@@ -49,6 +49,18 @@ def test_a_batch_without_rows_has_sums_of_nothing() -> None:
         assert (sums.tolist(), counts.tolist()) == ([0.0, 0.0], [0, 0])
 
 
+@pytest.mark.parametrize("wrong", [-1, 3])
+def test_domains_that_are_none_are_refused_and_not_counted_from_the_end(wrong: int) -> None:
+    with pytest.raises(StreamError, match="and 3 are counted from 0") as refused:
+        losses_by_domain(np.ones(2), np.array([wrong, 0]), num_domains=3)
+    assert refused.value.code == "domain-outside"
+
+
+def test_a_mask_of_numbers_counts_as_one_of_truth_values() -> None:
+    sums, counts = losses_by_domain(np.array([[9.0, 2.0]]), np.array([0]), num_domains=1, loss_mask=np.array([[0, 2]]))
+    assert (sums.tolist(), counts.tolist()) == ([2.0], [1])
+
+
 @pytest.mark.parametrize(
     ("losses", "domain", "mask"), [((4, 3, 2), (4,), None), ((4, 3), (3,), None), ((4, 3), (4,), (4,)), ((), (), None)]
 )

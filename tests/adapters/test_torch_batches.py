@@ -199,6 +199,27 @@ def test_what_can_not_be_opened_is_refused_where_the_dataset_is_made(opener: par
         Columns(("tokens",))
 
 
+def test_columns_may_be_named_by_plain_texts(opener: partial) -> None:
+    from mixture.adapters.torch import MixtureBatches
+
+    names = ("cu_seqlens", "input_ids", "document_ids")
+    (plain, named) = (
+        next(iter(MixtureBatches(opener, columns=Columns(one))))  # type: ignore[arg-type]
+        for one in (names, tuple(map(Column, names)))
+    )
+    assert plain.keys() == named.keys()
+    assert plain["cu_seqlens"].tolist() == named["cu_seqlens"].tolist()
+
+
+@pytest.mark.parametrize("state", [None, [], {}, {"next_step": 3}, {"step": "3"}])
+def test_what_is_no_state_is_refused(opener: partial, state: object) -> None:
+    from mixture.adapters.torch import MixtureBatches
+
+    with pytest.raises(StreamError) as refused:
+        MixtureBatches(opener).load_state_dict(state)  # type: ignore[arg-type]
+    assert refused.value.code == "state-invalid"
+
+
 def test_a_worker_that_finds_another_lock_refuses_it(opener: partial, lock: Lock, store: Store, tmp_path: Path) -> None:
     from mixture.adapters.torch import MixtureBatches, MixtureLoader
 

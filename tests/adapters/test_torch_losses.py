@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from mixture.adapters.losses import DomainLosses, losses_by_domain
+from mixture.errors import StreamError
 
 pytestmark = [
     pytest.mark.needs_torch,
@@ -92,3 +93,14 @@ def test_ranks_add_up_to_the_losses_of_all_their_rows(tmp_path: Path) -> None:
         assert rank.returncode == 0, errors
         # rank 0: web 1 2 3 4; rank 1: web 2 4, code 6 8
         assert out.strip() == str({"web": 16 / 6, "code": 7.0}) + " " + str({"web": 6, "code": 2})
+
+
+def test_tensors_of_domains_that_are_none_are_refused_and_masks_of_numbers_are_taken() -> None:
+    import torch
+
+    with pytest.raises(StreamError) as refused:
+        losses_by_domain(torch.ones(2), torch.tensor([0, -1]), num_domains=3)
+    assert refused.value.code == "domain-outside"
+    mask = torch.tensor([[0, 1]])
+    sums, counts = losses_by_domain(torch.tensor([[9.0, 2.0]]), torch.tensor([0]), num_domains=1, loss_mask=mask)
+    assert (sums.tolist(), counts.tolist()) == ([2.0], [1])
