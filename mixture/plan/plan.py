@@ -105,7 +105,8 @@ def make_plan(
         raise SpecError("the catalog has no domain to draw from", code="catalog-empty", place=spec.place("catalog"))
     laid = lay_out(spec)
     weighed = weigh(spec, catalog, laid)
-    check_capped(spec, {domain.name for domain in (*domains, *(amends.lock.data.domains if amends else ()))})
+    names = {domain.name for domain in domains}
+    check_capped(spec, names | ({domain.name for domain in amends.lock.data.domains} if amends else set()))
     parts = parts_of(spec, laid, weighed.phases)
     past = past_of(amends, spec, domains) if amends else None
     phases = laid

@@ -34,7 +34,8 @@ def read_rule(node: Node) -> GroupRule:
         )
     if _is_keyed(node):
         key, value = node.entries[0]
-        return _KEYED[key.text](value)
+        rule: GroupRule = _KEYED[key.text].read(value)
+        return rule
     return _read_column(node) if _is_table(node) else _read_map(node)
 
 

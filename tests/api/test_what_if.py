@@ -15,7 +15,7 @@ from api.limits import what_if_places
 from api.problems import Problem
 from api.repository import Scope
 from mixture.plan import make_plan, plan_json
-from mixture.spec import load_spec
+from mixture.spec import load_spec, parse_spec
 
 DEMO = "/v1/mixtures/demo/what-if"
 
@@ -226,6 +226,24 @@ def test_a_published_mixture_is_changed_over_its_own_tables_and_nothing_is_kept(
     assert answer.headers["cache-control"] == "no-store"
     assert ask(app, "GET", "/v1/mixtures/small").json()["digest"] == first["digest"]
     assert [one["name"] for one in ask(app, "GET", "/v1/mixtures").json()["items"]] == ["small"]
+
+
+def test_a_share_of_a_phase_with_a_transition_is_of_what_it_leads_to(make_app):
+    app = make_app(mixtures_dirs=())
+    secret = app.state.services.repository.add_token("ann", [Scope.PUBLISH])[1]
+    spec = (
+        "mixture: small\ncatalog: cells.csv\nsequence_length: 64\nbatch: 8 sequences\nbudget: 100 steps\nphases:\n"
+        "  - {phase: one, share: 50%, weights: {a: 10%, b: 30%, c: 60%}}\n"
+        "  - {phase: two, weights: {a: 40%, b: 40%, c: 20%}, transition: {steps: 10, parts: 1}}\n"
+    )
+    body = json.dumps({"spec": spec, "tables": {"cells.csv": "domain,tokens\na,200000\nb,90000\nc,90000\n"}})
+    headers = {"Authorization": f"Bearer {secret}", "Content-Type": "application/json"}
+    ask(app, "PUT", "/v1/mixtures/small", content=body, headers=headers).raise_for_status()
+    answer = ask(app, "POST", "/v1/mixtures/small/what-if", json={"phases": {"two": {"shares": {"a": "+10"}}}})
+    changed = parse_spec(answer.raise_for_status().json()["spec"].encode(), path=Path("mixture.yaml")).phases[1]
+    assert changed.weights.shares["a"] == Fraction(1, 2)
+    assert changed.weights.shares["b"] == pytest.approx(1 / 3)
+    assert changed.transition is not None
 
 
 def test_where_reading_takes_a_token_so_does_asking_what_if(make_app):

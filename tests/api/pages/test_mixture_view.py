@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from api_helpers import MIXTURES
+from mixture_folder import write_mixture
 
 from api.builtin import BuiltinMixtures
 from api.overviews import overview_of
@@ -179,6 +180,19 @@ def test_findings_say_where_in_the_spec_and_whether_they_are_accepted(mixtures):
     assert (first.code, first.level, first.accepted, first.place) == (
         "budget-mismatch", "error", True, "mixture.yaml:8:25",
     )  # fmt: skip
+
+
+def test_a_page_says_where_weights_change_inside_of_a_phase(tmp_path):
+    last = "    transition: {steps: 100, parts: 4}\n"
+    write_mixture(tmp_path / "stairs", SPEC + last, cells=TABLE)
+    (mixture,) = BuiltinMixtures([tmp_path / "stairs"], [], Stores([])).all().values()
+    view = mixture_view(mixture)
+    assert [phase.weights_change for phase in view.phases] == [(), (775, 800, 825, 850)]
+    # a has 40% before, and a half of it on the mean of the stairs, which are 100 of 250 steps.
+    weights = {row.domain: row.weights for row in view.domains}
+    assert weights["a"] == pytest.approx((0.4, 0.4 * 0.5 * 100 / 250))
+    html = render("mixture.html", FileLinks("mixtures/small/index.html"), view)
+    assert "The weights of last change inside of it, 4 times from step 775 on" in html
 
 
 def test_names_of_phases_do_not_touch_in_the_chart(mixtures):
