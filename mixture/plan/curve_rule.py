@@ -13,6 +13,7 @@ from mixture.catalog import Catalog, CatalogDomain
 from mixture.errors import Place, SpecError, nearest
 from mixture.plan.curve import Curve, fitted
 from mixture.plan.figures import decimal
+from mixture.plan.findings import named
 from mixture.spec import QualityCurve, Spec
 from mixture.units import format_count, format_exact, quote
 
@@ -69,7 +70,8 @@ def pool_curve(
     )
     pool = PoolCurve(here, rule.by, buckets, curve)
     if rule.max_factor is not None and curve.factors[-1] > rule.max_factor:
-        raise _over_max(rule, pool, wanted, spec.place(f"{here}.max_factor"))
+        best = [domains[d].name for d in pool.buckets[-1].domains]
+        raise _over_max(rule, pool, best, wanted, spec.place(f"{here}.max_factor"))
     return pool
 
 
@@ -136,16 +138,17 @@ def _number(value: object) -> Fraction | None:
     return Fraction(value)
 
 
-def _over_max(rule: QualityCurve, pool: PoolCurve, wanted: Fraction, place: Place) -> SpecError:
-    curve, best = pool.curve, pool.buckets[-1]
+def _over_max(rule: QualityCurve, pool: PoolCurve, best: Sequence[str], wanted: Fraction, place: Place) -> SpecError:
+    """best: the domains of the best bucket, which is read most often."""
+    curve = pool.curve
     kept = sum(bucket.tokens for bucket in pool.buckets[curve.dropped :])
     what = "the flattest curve"
     if rule.p is not None or rule.lam is not None:
         what = f"a curve with p = {decimal(curve.p, digits=6)}, lambda = {decimal(curve.lam, digits=6)}"
     assert rule.max_factor is not None, "a bound is kept to"
     return SpecError(
-        f"{what} reads bucket {best.label!r} {decimal(curve.factors[-1], digits=6)} times, max_factor is"
-        f" {format_exact(rule.max_factor)}: {format_count(round(wanted))} tokens are to be read of the"
+        f"{what} reads bucket {pool.buckets[-1].label!r}, {named(best)}, {decimal(curve.factors[-1], digits=6)} times,"
+        f" max_factor is {format_exact(rule.max_factor)}: {format_count(round(wanted))} tokens are to be read of the"
         f" {format_count(kept)} that are not below `from`",
         code="curve-over-max",
         place=place,
@@ -154,4 +157,5 @@ def _over_max(rule: QualityCurve, pool: PoolCurve, wanted: Fraction, place: Plac
         max_factor=rule.max_factor,
         tokens=round(wanted),
         tokens_kept=kept,
+        domains=best,
     )

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from mixture.errors import SpecError
-from mixture.plan import Plan, make_plan
+from mixture.plan import Plan, make_ladder, make_plan, parse_rung
 from mixture.spec import FindingCode
 
 LEVELS = "\n".join(
@@ -101,6 +101,16 @@ def test_given_parameters_are_used_as_they_are_and_without_a_bound(write_spec):
     assert factors(plan)["d10"] == Fraction(152, 10)
 
 
+def test_a_smaller_run_of_a_ladder_has_the_curve_of_the_full_run(write_spec):
+    weights = "{curve: {by: quality, max_factor: 2}}"
+    spec = write_spec(f"{{phase: all, weights: {weights}}}", catalog=LEVELS, **STEPS)
+    (rung,) = make_ladder(spec, [parse_rung("80K")])
+    full, small = shares(make_plan(spec)), shares(rung.plan)
+    assert all(abs(small[name] - share) < Fraction(1, 10**14) for name, share in full.items())
+    alone = write_spec(f"{{phase: all, weights: {weights}}}", catalog=LEVELS, budget="625 steps")
+    assert shares(make_plan(alone))["d10"] > full["d10"] + Fraction(1, 100)
+
+
 def test_two_phases_have_curves_of_their_own_tokens(write_spec):
     phase = "weights: {curve: {by: quality, max_factor: 2}}"
     plan = make_plan(
@@ -125,7 +135,7 @@ def test_two_phases_have_curves_of_their_own_tokens(write_spec):
             "{by: quality, p: 9, lambda: 0, max_factor: 6}",
             "curve-over-max",
             "max_factor",
-            r"p = 9, lambda = 0 reads bucket '10' 6.7.* times, max_factor is 6",
+            r"p = 9, lambda = 0 reads bucket '10', 'd10', 6.7.* times, max_factor is 6",
         ),
     ],
 )
