@@ -39,7 +39,7 @@ def init(
     from mixture.catalog import read_catalog
     from mixture.objects import Address, located
     from mixture.plan import first_spec
-    from mixture.spec import SCHEMA_FILE, schema_text
+    from mixture.spec import SCHEMA_FILE, schema_text, spec_schema
     from mixture.units import Unit, format_count, parse_count
 
     budget = None if tokens is None else parse_count(tokens, units=(Unit.TOKENS,), bare=Unit.TOKENS).amount
@@ -56,7 +56,7 @@ def init(
     schema = out.with_name(SCHEMA_FILE)
     if not os.path.lexists(schema):
         with output_file(schema) as beside:
-            beside.write_text(schema_text(), encoding="utf-8")
+            beside.write_text(schema_text(spec_schema()), encoding="utf-8")
     plan = made.plan
     if as_json:
         print_json({"spec": str(out), "schema": str(schema), "steps": plan.steps, "tokens": plan.tokens})

@@ -1,12 +1,20 @@
-"""`mixture schema`: what editors complete and check specs with."""
+"""`mixture schema`: what editors complete and check files with."""
 
 from __future__ import annotations
 
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+
+class SchemaOf(StrEnum):
+    """The files that there is a schema of."""
+
+    SPEC = "spec"
+    SOURCES = "sources"
 
 
 def register(app: typer.Typer) -> None:
@@ -15,11 +23,14 @@ def register(app: typer.Typer) -> None:
 
 
 def schema(
+    of: Annotated[
+        SchemaOf, typer.Argument(metavar="[spec|sources]", help="Of a spec, or of what `mixture ingest` reads.")
+    ] = SchemaOf.SPEC,
     out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Where it goes, not printed.")] = None,
 ) -> None:
-    """Print the JSON Schema of specs: an editor completes and checks a spec with it as it is written.
+    """Print the JSON Schema of specs, or of sources files: editors complete and check them with it.
 
-    Editors with the YAML language server (VS Code, Neovim, Emacs, Zed, …) take it from the spec's first line:
+    Editors with the YAML language server (VS Code, Neovim, Emacs, Zed, …) take it from the file's first line:
 
         # yaml-language-server: $schema=mixture.schema.json
 
@@ -27,11 +38,13 @@ def schema(
     words, units and limits; what a spec says of its catalog is for `mixture plan`.
     """
     from mixture.cli.output import output_file
-    from mixture.spec import schema_text
+    from mixture.spec import schema_text, spec_schema
+    from mixture.store import sources_schema
 
+    text = schema_text(spec_schema() if of is SchemaOf.SPEC else sources_schema())
     if out is None:
-        sys.stdout.write(schema_text())
+        sys.stdout.write(text)
         return
     with output_file(out) as beside:
-        beside.write_text(schema_text(), encoding="utf-8")
+        beside.write_text(text, encoding="utf-8")
     print(f"{out}: written")

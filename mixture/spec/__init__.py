@@ -29,7 +29,7 @@ from mixture.spec.models import (
     WhereGroup,
 )
 from mixture.spec.nodes import key_path
-from mixture.spec.schema import SCHEMA_FILE, schema_text, spec_schema
+from mixture.spec.schema import SCHEMA_FILE, schema_text, spec_schema, whole_schema
 from mixture.spec.tables import rules_of
 
 __all__ = [
@@ -66,4 +66,5 @@ __all__ = [
     "rules_of",
     "schema_text",
     "spec_schema",
+    "whole_schema",
 ]

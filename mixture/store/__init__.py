@@ -25,6 +25,7 @@ from mixture.store.intake.report import (
 )
 from mixture.store.intake.resumption import Earlier, Resumed
 from mixture.store.intake.run import ingest
+from mixture.store.intake.sources import sources_schema
 from mixture.store.intake.survey import FoundSources, SourcesReport, survey_sources
 from mixture.store.pack import PackedDomain, PackReport, pack_store
 from mixture.store.packed import LongDocuments
@@ -75,6 +76,7 @@ __all__ = [
     "pack_store",
     "refresh_catalog",
     "require_agreement",
+    "sources_schema",
     "rows_in_order",
     "split_store",
     "survey_sources",

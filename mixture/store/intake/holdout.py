@@ -16,9 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixture.spec.errors import refuse
-from mixture.spec.fields import read_fields
+from mixture.spec.keys import Key, Keys
 from mixture.spec.nodes import Node
+from mixture.spec.schema_values import count, number
 from mixture.spec.values import read_share, read_tokens
+from mixture.units import Unit
 
 CHANCES = 2**64
 """Chances are from 0 below this."""
@@ -59,7 +61,7 @@ class Holdouts:
 
 def read_holdout(node: Node) -> Holdout:
     """`{share: 0.1%, max: 10M tokens}`. Raises SpecError."""
-    fields = read_fields(node, {"share": _read_share, "max": read_tokens}, required=["share"])
+    fields = HOLDOUT.read(node)
     return Holdout(fields["share"], fields.get("max"))
 
 
@@ -68,6 +70,16 @@ def _read_share(node: Node) -> Fraction:
     if share > 1:
         refuse(node.place, "more than all documents can not be held out", code="out-of-range", hint="at most 100%")
     return share
+
+
+HOLDOUT = Keys(
+    {
+        "share": Key(_read_share, number([Unit.PERCENT], minimum=0, maximum=1), "Of the documents.", ("0.1%",)),
+        "max": Key(read_tokens, count([Unit.TOKENS], least=0), "Tokens at most, of each domain.", ("10M tokens",)),
+    },
+    required=("share",),
+)
+"""The keys of `holdout`."""
 
 
 class Chances:
@@ -104,10 +116,10 @@ def cut(parts: Parts, *, bound: int, most: int) -> int:
     inside: Counter[int] = Counter()
     for chance, tokens in parts():
         mine = chance // width == bucket
-        for value, count in zip(chance[mine].tolist(), tokens[mine].tolist(), strict=True):
-            inside[value] += count
-    for value, count in sorted(inside.items()):
-        left -= count
+        for value, size in zip(chance[mine].tolist(), tokens[mine].tolist(), strict=True):
+            inside[value] += size
+    for value, size in sorted(inside.items()):
+        left -= size
         if left < 0:
-            return value if left + count < most else 0
+            return value if left + size < most else 0
     raise AssertionError("the bucket holds more than is left")

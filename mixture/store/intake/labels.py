@@ -12,8 +12,10 @@ from mixture.catalog import CATALOG_COLUMNS, is_plain_decimal
 from mixture.errors import Place
 from mixture.spec.errors import Gatherer, refuse
 from mixture.spec.fields import unique_entries
+from mixture.spec.keys import Schema
 from mixture.spec.nodes import Mapping as MappingNode
 from mixture.spec.nodes import Node
+from mixture.spec.schema_values import TEXT
 from mixture.spec.values import read_text
 from mixture.units import LARGEST_COUNT, quote
 
@@ -27,6 +29,13 @@ class Label:
 
 
 Labels = Mapping[str, Label]
+
+LABELS: Schema = {
+    "type": "object",
+    "propertyNames": {"pattern": TEXT["pattern"], "not": {"enum": list(CATALOG_COLUMNS)}},
+    "additionalProperties": TEXT,
+}
+"""What `read_labels` takes."""
 
 
 def read_labels(node: Node) -> Labels:

@@ -16,13 +16,16 @@ from mixture.catalog import CATALOG_COLUMNS, Overview, check_overview, read_over
 from mixture.errors import IngestError, Place
 from mixture.spec.document import parse_document
 from mixture.spec.errors import Gatherer, refuse
-from mixture.spec.fields import Reader, read_fields, read_items, unique_entries
+from mixture.spec.fields import read_fields, read_items, unique_entries
+from mixture.spec.keys import Key, Keys, Schema, any_of
 from mixture.spec.nodes import Mapping, Node
+from mixture.spec.schema import whole_schema
+from mixture.spec.schema_values import DOMAINS, TEXT, words
 from mixture.spec.source import decode_source, read_source
 from mixture.spec.values import read_domain, read_path, read_text, read_word
 from mixture.store.intake.batch import Columns
-from mixture.store.intake.holdout import NOTHING, Holdout, Holdouts, read_holdout
-from mixture.store.intake.labels import Labels, label_columns, read_labels
+from mixture.store.intake.holdout import HOLDOUT, NOTHING, Holdout, Holdouts, read_holdout
+from mixture.store.intake.labels import LABELS, Labels, label_columns, read_labels
 from mixture.store.intake.matching import FileFormat, Matcher, SourceFile
 from mixture.store.intake.report import Skipped
 from mixture.units import quote
@@ -122,17 +125,7 @@ def read_sources(path: Path) -> Sources:
     """
     data = read_source(path)
     root = parse_document(decode_source(data, file=str(path)), file=str(path))
-    readers = {
-        "domains": _read_domains,
-        **_GROUP,
-        "domain_column": read_text,
-        "holdout": read_holdout,
-        "end_of_document": read_text,
-        "tokenizer_name": read_text,
-        "dtype": lambda node: read_word(node, TokenType, code="unknown-dtype"),
-        "overview": lambda node: (read_path(node), node.place),
-    }
-    fields = read_fields(root, readers, required=_required(root))
+    fields = read_fields(root, _SOURCES, required=_required(root))
     written = sorted(fields.get("domains", ()), key=lambda domain: domain.name)
     labels = label_columns([domain.labels for domain in written])
     overview = None
@@ -200,18 +193,8 @@ def _read_domains(node: Node) -> list[_Written]:
     return domains
 
 
-_GROUP: dict[str, Reader] = {
-    "files": lambda value: tuple((read_text(item), item.place) for item in read_items(value)),
-    "text": read_text,
-    "id": read_text,
-    "attributes": lambda value: tuple(sorted({_read_attribute(item) for item in read_items(value)})),
-    "format": lambda value: read_word(value, FileFormat, code="unknown-format"),
-}
-"""How files are read."""
-
-
 def _read_domain(name: str, node: Node) -> _Written:
-    fields = read_fields(node, _GROUP | {"labels": read_labels, "holdout": read_holdout}, required=["files"])
+    fields = _DOMAIN.read(node)
     return _Written(name, _group(fields, name, node.place), fields.get("labels", {}), fields.get("holdout"))
 
 
@@ -246,3 +229,79 @@ def _found(group: _Group, matcher: Matcher) -> tuple[tuple[SourceFile, ...], Col
             hint="hidden files, _SUCCESS and *.crc are not sources",
         )
     return tuple(files), group.columns, group.place
+
+
+_ITEMS: Schema = {"type": "array", "minItems": 1, "items": TEXT}
+_GROUP = {
+    "files": Key(
+        lambda value: tuple((read_text(item), item.place) for item in read_items(value)),
+        _ITEMS,
+        "Names or patterns of files, from the folder of this one; a folder is a data set that was saved to disk.",
+        (["web/*.parquet"],),
+    ),
+    "text": Key(read_text, TEXT, "The column of text. Default: text.", ("content",)),
+    "id": Key(read_text, TEXT, "The column of documents' ids. Default: the hash of the text.", ("url",)),
+    "attributes": Key(
+        lambda value: tuple(sorted({_read_attribute(item) for item in read_items(value)})),
+        {**_ITEMS, "items": {**TEXT, "not": {"enum": list(_TAKEN)}}},
+        "Columns that documents keep.",
+        (["url", "license"],),
+    ),
+    "format": Key(
+        lambda value: read_word(value, FileFormat, code="unknown-format"),
+        words(FileFormat),
+        "What the files hold, where their names do not say it.",
+        ("jsonl",),
+    ),
+}
+"""How files are read."""
+
+_HELD_OUT = Key(
+    read_holdout, HOLDOUT.schema(), "Documents that are kept to evaluate on.", ({"share": "0.1%", "max": "10M tokens"},)
+)
+_DOMAIN = Keys(
+    {
+        **_GROUP,
+        "labels": Key(read_labels, LABELS, "Columns of the catalog.", ({"cluster": "c03", "quality": 4},)),
+        "holdout": _HELD_OUT,
+    },
+    required=("files",),
+)
+_SOURCES = {
+    "domains": Key(
+        _read_domains,
+        {"type": "object", "minProperties": 1, "propertyNames": DOMAINS, "additionalProperties": _DOMAIN.schema()},
+        "The domains, by name, and which files each of them is.",
+        ({"web": {"files": ["web/*.jsonl"]}},),
+    ),
+    **_GROUP,
+    "domain_column": Key(read_text, TEXT, "The column that says of which domain a document is.", ("label",)),
+    "holdout": _HELD_OUT,
+    "end_of_document": Key(
+        read_text, TEXT, "The tokenizer's token for it. Default: one of the usual names.", ("<|endoftext|>",)
+    ),
+    "tokenizer_name": Key(
+        read_text, TEXT, "What catalog and spec call the tokenizer. Default: its file's name.", ("org/tokenizer",)
+    ),
+    "dtype": Key(
+        lambda node: read_word(node, TokenType, code="unknown-dtype"),
+        words(TokenType),
+        "Of tokens. Default: the smallest that holds the vocabulary.",
+        ("uint16",),
+    ),
+    "overview": Key(
+        lambda node: (read_path(node), node.place),
+        TEXT,
+        "An overview.json to keep with the store: what its clusters are about.",
+        ("overview.json",),
+    ),
+}
+
+
+def sources_schema() -> Schema:
+    """The JSON Schema of a sources file: it refuses none that `read_sources` takes, but for values that are null."""
+    by_column = ["files", "domain_column"]
+    needed = any_of({"required": ["domains"]}, {"required": by_column})
+    dependencies = dict.fromkeys((*_GROUP, "domain_column"), by_column)
+    schema = Keys(_SOURCES).schema() | needed | {"dependencies": dependencies}
+    return whole_schema("Which files are the domains of a store", schema)
