@@ -221,8 +221,8 @@ def _transition(phase: PlannedPhase) -> str:
     from mixture.plan.words import NAMED, listed
 
     at = [f"{step:,}" for step in phase.changes]
-    where = listed(at[:NAMED], more=len(at) - NAMED)
-    return f"The weights of phase {phase.name!r} change at step {where}: the table has their mean over its steps"
+    where = ("step " if len(at) == 1 else "steps ") + listed(at[:NAMED], more=len(at) - NAMED)
+    return f"The weights of phase {phase.name!r} change at {where}: the table has their mean over its steps"
 
 
 def _domains(plan: Plan, most: int | None, exact: bool) -> Table:

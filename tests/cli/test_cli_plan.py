@@ -26,6 +26,13 @@ def test_a_plan_shows_phases_domains_and_findings(small: Path, run) -> None:
     assert plan["lockable"] is True
 
 
+def test_a_plan_says_where_the_weights_of_a_phase_change_inside_of_it(small: Path, run) -> None:
+    assert "change at step" not in run("plan", small / "mixture.yaml").stdout
+    edit(small / "mixture.yaml", "phase: second", "phase: second\n    transition: {steps: 8, parts: 3}")
+    shown = run("plan", small / "mixture.yaml").stdout
+    assert "The weights of phase 'second' change at steps 83, 85 and 88: the table has their mean" in shown
+
+
 def test_an_error_that_is_not_accepted_exits_1_and_writes_no_lock(small: Path, run) -> None:
     (small / "mixture.lock.json").unlink()
     edit(small / "mixture.yaml", "budget: 100 steps", "budget: {steps: 100, tokens: 1M}")
