@@ -37,7 +37,7 @@ import pyarrow.parquet as pq
 
 from benchmarks.memory import watched
 from mixture.cli.demo_text import gather
-from mixture.store import IngestProgress, Stage, ingest
+from mixture.store import Earlier, IngestProgress, Stage, ingest
 from mixture.store.intake import jobs, work
 from mixture.store.intake.runs import RunWriter
 from mixture.store.intake.tokenizer import ByteTokenizer, JsonTokenizer
@@ -153,7 +153,7 @@ def tokenizer() -> Path:
 
 def clocked(path: Path, chosen: str, processes: int) -> dict[str, float]:
     """Seconds of an ingest: all of it, and its stages by the clock."""
-    out = FOLDER / f"store-{os.getpid()}"
+    out = FOLDER / "store"
     shutil.rmtree(out, ignore_errors=True)
     begun = time.perf_counter()
     last = {Stage.READ: begun, Stage.WRITE: begun}
@@ -161,7 +161,7 @@ def clocked(path: Path, chosen: str, processes: int) -> dict[str, float]:
     def told(progress: IngestProgress) -> None:
         last[progress.stage] = time.perf_counter()
 
-    report = ingest(path, out, tokenizer=chosen, processes=processes, progress=told)
+    report = ingest(path, out, tokenizer=chosen, processes=processes, earlier=Earlier.ANEW, progress=told)
     ended = time.perf_counter()
     shutil.rmtree(out)
     return {
@@ -228,14 +228,14 @@ def by_stage(path: Path, chosen: str) -> dict[str, float]:
         (work, "publish", "publish"),
         (jobs.ReadJob, "run", "hash and gather"),
     )
-    out = FOLDER / f"store-{os.getpid()}"
+    out = FOLDER / "store"
     shutil.rmtree(out, ignore_errors=True)
     with ExitStack() as patches:
         patches.enter_context(patch.object(jobs, "read", read))
         for owner, attribute, name in stages:
             patches.enter_context(patch.object(owner, attribute, staged(name, getattr(owner, attribute))))
         since = time.perf_counter()
-        ingest(path, out, tokenizer=chosen, processes=1)
+        ingest(path, out, tokenizer=chosen, processes=1, earlier=Earlier.ANEW)
         turn(None)
     shutil.rmtree(out)
     return spent

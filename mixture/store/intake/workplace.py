@@ -40,20 +40,21 @@ def lasting_workplace(out: Path) -> Iterator[Workplace]:
     Errors: IngestError `store-exists`, `place-taken`, `ingest-running`.
     """
     place = out.resolve()
-    _check_free(out)
-    place.parent.mkdir(parents=True, exist_ok=True)
     folder = place.parent / f".{place.name}.ingest"
+    if not ((out / MANIFEST).exists() and folder.is_dir()):  # of an ingest that was killed when its store was there
+        _check_free(out)
+    place.parent.mkdir(parents=True, exist_ok=True)
     descriptor = _lock(folder, out)
     try:
-        _check_free(out)  # once more: the ingest that held the lock may just have put its store there
         left = _works(folder)
+        if (out / MANIFEST).exists():
+            remove(left)
+        _check_free(out)  # once more: the ingest that held the lock may just have put its store there
         # A name of its own: a process of a killed ingest may live a moment longer, and write where it did.
         yield Workplace(Path(tempfile.mkdtemp(prefix=_WORK, dir=folder)), tuple(left))
     finally:
         if not _works(folder):
-            with suppress(
-                OSError
-            ):  # another ingest may begin in it as soon as the lock's file, which goes last, is gone
+            with suppress(OSError):  # another may begin in it as soon as the lock's file, which goes last, is gone
                 (folder / _LOCK).unlink()
                 folder.rmdir()
         os.close(descriptor)

@@ -112,6 +112,27 @@ def test_a_store_or_anything_else_is_never_written_over(tmp_path: Path, listing:
     assert [path.name for path in (tmp_path / "other").iterdir()] == ["mine.txt"]
 
 
+def test_what_an_ingest_leaves_that_is_killed_when_its_store_is_there_is_removed_by_the_next(
+    tmp_path: Path, listing: Path
+):
+    def interrupt(progress: IngestProgress) -> None:
+        if progress.stage is Stage.WRITE:
+            raise KeyboardInterrupt
+
+    out = tmp_path / "store"
+    with pytest.raises(KeyboardInterrupt):
+        ingest(listing, out, progress=interrupt)
+    (tmp_path / ".store.ingest").rename(tmp_path / ".kept")
+    ingest(listing, out)
+    before = all_bytes(out)
+    (tmp_path / ".kept").rename(tmp_path / ".store.ingest")
+    with pytest.raises(IngestError) as caught:
+        ingest(listing, out)
+    assert caught.value.code == "store-exists"
+    assert all_bytes(out) == before
+    assert left(tmp_path) == ["store"]
+
+
 def test_a_store_may_go_into_an_empty_folder_that_a_link_leads_to(tmp_path: Path, listing: Path):
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
