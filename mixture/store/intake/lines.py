@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import IO, Any
 
-from mixture.errors import Place
+from mixture.errors import IngestError, Place
 from mixture.store.intake.batch import Batch, Columns, Piece
 from mixture.store.intake.matching import Compression, SourceFile
 from mixture.store.intake.quarantine import LeftOut, start_of
@@ -31,8 +31,14 @@ def split_lines(file: SourceFile) -> list[Piece]:
 
 
 def read_lines(piece: Piece, columns: Columns) -> Iterator[Batch]:
-    """One JSON object a line. A line belongs to the piece that it begins in. Empty lines are no documents."""
+    """One JSON object a line. A line belongs to the piece that it begins in. Empty lines are no documents.
+
+    A bad line is left out. Where a file begins with several and nothing but them, it is of another format, such as
+    JSON that is printed to be read. Errors: IngestError `not-json-lines`, `attribute-nested`.
+    """
     at, weight, done = piece.start, 0, 0
+    objects = False
+    bad: list[LeftOut] = []
     batch = Batch()
     with piece.file.path.open("rb") as raw, unpacked(raw, piece.file) as file:
         if piece.start:
@@ -55,13 +61,28 @@ def read_lines(piece: Piece, columns: Columns) -> Iterator[Batch]:
                 del data
             at += size
             weight += size
+            objects = objects or bool(batch.seen or batch.documents)
             if weight >= _TOGETHER:
+                bad += batch.dropped[:2] if len(bad) < 2 else []
                 batch.size = min(piece.size, raw.tell() - piece.start) - done
                 done += batch.size
                 yield batch
                 batch, weight = Batch(), 0
+    bad += batch.dropped
+    if piece.start == 0 and not objects and len(bad) > 1 and all(left.reason is Reason.NOT_JSON for left in bad):
+        raise not_json(piece.file, bad[0])
     batch.size = piece.size - done
     yield batch
+
+
+def not_json(file: SourceFile, left: LeftOut) -> IngestError:
+    """The error for a file that holds no lines of JSON. left: its first line."""
+    return IngestError(
+        f"no line of it is a JSON object: {left.detail}",
+        code="not-json-lines",
+        place=Place(file=str(file.path), line=line_number(file, left.at)),
+        hint="`format: text` reads a file as one document",
+    )
 
 
 def _pass_line(file: IO[bytes]) -> int:

@@ -174,13 +174,27 @@ def test_a_line_that_is_no_object_is_left_out_and_strictly_an_error_with_its_lin
         assert caught.value.place.line == 4
 
 
-def test_files_without_one_line_of_json_are_refused(tmp_path: Path, sources: WriteSources):
+@pytest.mark.parametrize("others", [0, 3])
+def test_a_file_of_several_lines_without_one_of_json_is_refused_and_named(
+    tmp_path: Path, sources: WriteSources, others: int
+):
+    for number in range(others):
+        write_lines(tmp_path / f"{number}.json", [{"text": "good"}])
     (tmp_path / "in.json").write_text('{\n  "text": "printed to be read"\n}\n')
-    with pytest.raises(IngestError, match="no line of its files is a JSON object") as caught:
-        ingest(sources("domains: {web: {files: [in.json]}}"), tmp_path / "store")
+    with pytest.raises(IngestError, match=r"in\.json:1: no line of it is a JSON object: Expecting") as caught:
+        ingest(sources("domains: {web: {files: ['*.json']}}"), tmp_path / "store")
     assert caught.value.code == "not-json-lines"
-    assert str(caught.value.place).endswith("in.json:1")
     assert "format: text" in str(caught.value.hint)
+
+
+def test_a_file_of_one_bad_line_is_left_out_unless_there_is_nothing_else(tmp_path: Path, sources: WriteSources):
+    (tmp_path / "bad.json").write_text("{bad")
+    path = sources("domains: {web: {files: ['*.json']}}")
+    with pytest.raises(IngestError, match="no line of its files is a JSON object") as caught:
+        ingest(path, tmp_path / "store")
+    assert caught.value.code == "not-json-lines"
+    write_lines(tmp_path / "good.json", [{"text": "good"}])
+    assert ingest(path, tmp_path / "store").domains[0].dropped == {Reason.NOT_JSON: 1}
 
 
 @pytest.mark.parametrize("columns", ["text: txet", "id: key", "attributes: [licence]"])
