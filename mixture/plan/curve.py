@@ -90,8 +90,8 @@ def _largest(keeps: Callable[[Fraction], bool]) -> Fraction:
     """The largest lambda that keeps to the bound, or 0, by halving: a larger lambda puts more into the last bucket."""
     if keeps(LARGEST_LAMBDA):
         return LARGEST_LAMBDA
-    step = LARGEST_LAMBDA / 2**_HALVINGS
-    low, high = 0, 2**_HALVINGS
+    low, high = 0, 1 << _HALVINGS
+    step = LARGEST_LAMBDA / high
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if keeps(middle * step) else (low, middle)
