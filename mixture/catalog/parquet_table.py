@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,10 @@ from mixture.units import quote
 BATCH_ROWS = 8192
 """Rows that are decoded at a time: a small file may say much, and what is too much is seen before the rest is read."""
 BATCH_BYTES = 2**28
-_PREFIXED = "DELTA_BYTE_ARRAY"
+"""Of text, where it is not read as dictionaries, in which a text that many rows have is held once: none is longer than
+its row group, so that few enough rows fit."""
+_NO_DICTIONARY = "Not yet implemented: DecodeArrow of DictAccumulator"
+"""What pyarrow says of texts that are kept as what differs from the one before."""
 
 
 def read_parquet(path: Path) -> Table:
@@ -30,35 +32,23 @@ def read_parquet(path: Path) -> Table:
             check_num_rows(path, file.metadata.num_rows)
             for field in file.schema_arrow:
                 _check_type(path, field)
-            _check_size(path, sum(chunk.total_uncompressed_size for chunk in _chunks(file.metadata)))
-            texts, rows = _reading(file)
-        with pq.ParquetFile(path, read_dictionary=texts) as file:
-            return Table(path, _read_columns(path, file, rows))
+            # Not what column chunks say of themselves: pyarrow ends the process where that is damaged.
+            sizes = [file.metadata.row_group(number).total_byte_size for number in range(file.num_row_groups)]
+            _check_size(path, sum(sizes))
+            texts = [field.name for field in file.schema_arrow if _is_text(field.type)]
+        try:
+            with pq.ParquetFile(path, read_dictionary=texts) as file:
+                return Table(path, _read_columns(path, file, BATCH_ROWS))
+        except OSError as error:
+            if _NO_DICTIONARY not in str(error):
+                raise
+        with pq.ParquetFile(path) as file:
+            return Table(path, _read_columns(path, file, max(1, min(BATCH_ROWS, BATCH_BYTES // max([1, *sizes])))))
     except (pa.ArrowException, OSError, ValueError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise CatalogError(
             f"not a whole Parquet file: {reason[:200]}", code="bad-parquet", place=Place(file=str(path))
         ) from error
-
-
-def _reading(file: pq.ParquetFile) -> tuple[list[str], int]:
-    """The columns that are read as dictionaries, in which a text that many rows have is held once, and how many rows
-    are read at a time.
-
-    Texts that are kept as what differs from the one before can not be read so. None is longer than its column is
-    in all, so that few enough rows at a time fit.
-    """
-    names, largest = dict.fromkeys(field.name for field in file.schema_arrow if _is_text(field.type)), 1
-    for column in _chunks(file.metadata):
-        if _PREFIXED in column.encodings:
-            names.pop(column.path_in_schema, None)
-            largest = max(largest, column.total_uncompressed_size)
-    return list(names), max(1, min(BATCH_ROWS, BATCH_BYTES // largest))
-
-
-def _chunks(metadata: pq.FileMetaData) -> Iterator[pq.ColumnChunkMetaData]:
-    groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
-    return (group.column(number) for group in groups for number in range(group.num_columns))
 
 
 def _read_columns(path: Path, file: pq.ParquetFile, rows: int) -> dict[str, list[Cell]]:
