@@ -112,7 +112,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--json", action="store_true")
     options.add_argument("--rounds", type=int, default=3)
-    options.add_argument("--domains", type=int, nargs="+", default=[200, 5000, 20000])
+    options.add_argument("--domains", type=int, nargs="+", default=[200, 5000, 15000])
     said = options.parse_args(arguments)
     for domains in said.domains:
         for one in measure(domains, said.rounds):
