@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import random
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from store.makers import WriteSources, text_of, write_lines
 
 from mixture.catalog import read_catalog
 from mixture.errors import MixtureError
-from mixture.store import Reason, ingest, open_store, verify_store
+from mixture.store import IngestProgress, Reason, Stage, ingest, open_store, verify_store
 from mixture.store.intake.holdout import Holdout, cut
 
 
@@ -201,3 +202,29 @@ def test_a_cut_agrees_with_taking_one_after_the_other():
                 end = value if (chances < value).any() else 0
                 break
         assert found == end
+
+
+def test_an_ingest_that_was_stopped_goes_on_with_another_holdout_as_if_new(tmp_path: Path, sources: WriteSources):
+    write_lines(tmp_path / "c.jsonl", [row | {"label": name} for name in "xy" for row in rows(range(60))])
+    text = "files: [c.jsonl]\nid: id\ndomain_column: label\ndomains: {x: {files: ['x*'], id: id}}\n"
+    write_lines(tmp_path / "x.jsonl", rows(range(60, 100)))
+    limits = ("share: 50%", "share: 20%, max: 100", "share: 20%, max: 200")
+    expected = {}
+    for limit in limits:
+        out = tmp_path / f"expected {limit}"
+        expected[limit] = ingest(sources(text + f"holdout: {{{limit}}}"), out).digest
+    assert len(set(expected.values())) == 3
+    for before, after in product(limits, limits):
+        stopped = StoppedError()
+        out = tmp_path / f"{before} {after}"
+        with pytest.raises(StoppedError):
+            ingest(sources(text + f"holdout: {{{before}}}"), out, progress=stopped.at_the_last_write)
+        assert ingest(sources(text + f"holdout: {{{after}}}"), out).digest == expected[after]
+
+
+class StoppedError(Exception):
+    """Ends an ingest when a domain is written."""
+
+    def at_the_last_write(self, now: IngestProgress) -> None:
+        if now.stage is Stage.WRITE and now.domain == "y" and now.done == now.total:
+            raise self

@@ -157,3 +157,38 @@ def test_without_ids_the_hash_of_a_text_is_its_id(tmp_path: Path, sources: Write
     ids = store.documents("web", 0, store.domains["web"].tokens)["id"].to_pylist()
     assert len(set(ids)) == 2
     assert all(len(i) == 32 and int(i, 16) for i in ids)
+
+
+@pytest.mark.parametrize(
+    ("text", "seed", "digest"),
+    [
+        ("domains: {web: {files: [one.jsonl], id: id}}", 0, "2955a4edbc7b4ae5"),
+        ("domains: {web: {files: [one.jsonl]}}", 7, "d3ca0465903cd8d6"),
+        (
+            "holdout: {share: 10%, max: 1000}\ndomains: {web: {files: [one.jsonl], id: id}}",
+            0,
+            "978d6694f8d675cb",
+        ),
+    ],
+)
+def test_the_digest_of_a_store_is_what_it_always_was(
+    tmp_path: Path, sources: WriteSources, text: str, seed: int, digest: str
+):
+    write_lines(tmp_path / "one.jsonl", ROWS)
+    assert ingest(sources(text), tmp_path / "store", seed=seed).digest.startswith(digest)
+
+
+def test_processes_do_not_change_a_byte_of_domains_held_out_and_named_by_a_column(
+    tmp_path: Path, sources: WriteSources
+):
+    for n in range(3):
+        rows = [row | {"label": f"d{i % 4}", "n": i / 2} for i, row in enumerate(ROWS)]
+        write_lines(tmp_path / f"{n}.jsonl", [*rows[n::3], {"text": None, "label": "d0"}, {"text": "x", "n": 1}])
+    path = sources(
+        "files: ['*.jsonl']\nid: id\nattributes: [n, url]\ndomain_column: label\nholdout: {share: 30%, max: 900}\n"
+    )
+    reports = [ingest(path, tmp_path / f"store-{processes}", processes=processes) for processes in (1, 3)]
+    assert all_bytes(reports[0].path) == all_bytes(reports[1].path)
+    assert [domain.name for domain in reports[0].domains if "@" in domain.name] == [
+        f"d{n}@validation" for n in range(4)
+    ]
