@@ -124,7 +124,8 @@ class Store:
     def labels(self) -> pa.Table:
         """What the catalog says of domains beside their size: `domain`, `tokenizer`, and a column for each label."""
         table = ParquetTable(self.catalog, self._standing).range(0, len(self.domains))
-        return table.drop_columns(["tokens", "documents"])
+        with readable(self.catalog):
+            return table.drop_columns(["tokens", "documents"])
 
     def read(self, name: str, first_token: int, num_tokens: int) -> Tokens:
         """Tokens [num_tokens] of a domain: a read-only view where they lie in one file, else a copy.
