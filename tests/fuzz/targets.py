@@ -320,7 +320,9 @@ def _stores(folder: Path) -> dict[str, Target]:
         tokens,
     ]:
         seed = (whole / name).read_bytes()
-        for sealed in (False, True):
+        # pyarrow ends the process at damaged bounds of a row group, which only who made the store can have put there:
+        # the file's digest is compared first.
+        for sealed in (False,) if name == "documents_by_id.parquet" else (False, True):
             kind = "sealed" if sealed else "store"
             is_text = name == "store.json"
             targets[f"{kind}-{'tokens' if name == tokens else name}"] = Target(

@@ -23,13 +23,14 @@ BOUNDS = settings(
     deadline=None,
     suppress_health_check=list(HealthCheck),
 )
+STORE_FILES = (
+    "store.json", "domains.parquet", "documents.parquet", "documents_by_id.parquet", "document_ends.arrow", "tokens",
+)  # fmt: skip
 NAMES = [
     "spec", "lock", "sealed-lock", "sources", "masks", "overview", "condition", "state",
     "catalog-csv", "catalog-json", "catalog-jsonl", "catalog-parquet",
-    *(f"{kind}-{name}" for kind in ("store", "sealed") for name in (
-        "store.json", "domains.parquet", "documents.parquet", "documents_by_id.parquet", "document_ends.arrow",
-        "tokens",
-    )),
+    *(f"store-{name}" for name in STORE_FILES),
+    *(f"sealed-{name}" for name in STORE_FILES if name != "documents_by_id.parquet"),
     "linked-sources", "foreign-a.idx", "foreign-b.csv.gz", "foreign-headed.npy", "foreign-i.ds.index",
     "foreign-c.parquet", "foreign-d.arrow",
     "format-levanter", "format-marin-json", "format-megatron", "format-olmo", "format-olmix", "format-nanotron",
