@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from mixture.errors import IngestError, Place, nearest
 from mixture.store.intake.batch import Batch, Columns, Piece
 from mixture.store.intake.matching import SourceFile
+from mixture.store.intake.values import NestedValueError
 from mixture.store.mapping import arrow_file
 from mixture.units import quote
 
@@ -26,6 +27,7 @@ _ARROW_PIECE = 1 << 24
 _INDICES = 1 << 20  # read at once
 _BYTES = (pa.binary(), pa.large_binary(), pa.binary_view())
 _TEXTS = (pa.string(), pa.large_string(), pa.string_view(), *_BYTES)
+_AS_BYTES = dict(zip(_TEXTS[:3], _BYTES, strict=True))
 _FILE_MAGIC = b"ARROW1"
 _END = b"\xff\xff\xff\xff\0\0\0\0"  # of a stream
 
@@ -77,7 +79,7 @@ def read_arrow(piece: Piece, columns: Columns) -> Iterator[Batch]:
     count = _row_count(piece)
     tables = (
         batch.slice(first, _PARQUET_ROWS)
-        for batch in arrow.batches(piece.start, piece.stop)
+        for batch in (_checked(one, columns.names) for one in arrow.batches(piece.start, piece.stop))
         for first in range(0, batch.num_rows, _PARQUET_ROWS)
     )
     for some in _documents(piece, columns, tables, count, _times(piece, count)):
@@ -99,7 +101,10 @@ def _documents(
         values = [_values(table.column(name), name, piece.file) for name in columns.names]
         for number, row in enumerate(zip(*values, strict=True), done):
             for _ in range(1 if times is None else int(times[number])):
-                batch.add(dict(zip(columns.names, row, strict=True)), columns, piece.first + number)
+                try:
+                    batch.add(dict(zip(columns.names, row, strict=True)), columns, piece.first + number)
+                except NestedValueError as error:
+                    raise nested(error.name, Place(file=str(piece.file.path)), "a list or an object") from None
         batch.size += piece.size * (done + table.num_rows) // rows - piece.size * done // rows
         done += table.num_rows
         del table, values  # it may be a large document, and the caller is about to copy it
@@ -111,20 +116,15 @@ def _documents(
 
 def _values(column: pa.Array[Any], name: str, file: SourceFile) -> list[Any]:
     """A column's values; text as bytes, for Arrow does not promise that it is UTF-8."""
+    column = _as_bytes(column)
     if isinstance(column, pa.DictionaryArray):
-        column.validate(full=True)
         column = column.dictionary_decode()
     type_ = column.type
-    if type_ in (pa.string(), pa.large_string()):
-        column = column.view(pa.binary() if type_ == pa.string() else pa.large_binary())
-    elif type_ == pa.string_view():
-        column = column.cast(pa.large_binary())
-    elif pa.types.is_temporal(type_) and not pa.types.is_interval(type_):
+    if pa.types.is_temporal(type_) and not pa.types.is_interval(type_):
         # Arrow writes times of any year; Python has those of the years 1 to 9999, and no nanoseconds.
         if pa.types.is_timestamp(type_) and type_.tz:
             column = column.cast(pa.timestamp(type_.unit, "UTC"))  # what a zone is differs between machines
         column = column.cast(pa.string())
-    column.validate(full=True)  # Arrow ends the process where offsets of a damaged file are read unasked
     try:
         values: list[Any] = column.to_pylist()
     except (OverflowError, ValueError, KeyError) as error:
@@ -134,6 +134,23 @@ def _values(column: pa.Array[Any], name: str, file: SourceFile) -> list[Any]:
             place=Place(file=str(file.path)),
         ) from error
     return values
+
+
+def _as_bytes(column: pa.Array[Any]) -> pa.Array[Any]:
+    """A column, bytes where it is text."""
+    if isinstance(column, pa.DictionaryArray):
+        return pa.DictionaryArray.from_arrays(column.indices, _as_bytes(column.dictionary))
+    return column.view(_AS_BYTES[column.type]) if column.type in _AS_BYTES else column
+
+
+def _checked(batch: pa.RecordBatch, names: list[str]) -> pa.RecordBatch:
+    """Columns of a record batch, which hold together: Arrow ends the process where damaged ones are read unasked."""
+    columns = []
+    for name in names:
+        batch.column(name).validate()
+        columns.append(_as_bytes(batch.column(name)))
+        columns[-1].validate(full=True)
+    return pa.RecordBatch.from_arrays(columns, names=names)
 
 
 def _shares(size: int, parts: list[int]) -> list[int]:
