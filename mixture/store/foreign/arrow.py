@@ -5,7 +5,6 @@ Uncompressed, a record batch's tokens lie one behind the other in the file, so t
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,13 +15,12 @@ import pyarrow as pa
 from mixture.store.foreign.files import opened
 from mixture.store.foreign.lists import COLUMN, lengths_of, list_type
 from mixture.store.foreign.survey import FoundDocuments, Survey, refused, whole_documents
+from mixture.store.intake.saved import SPLITS, STATE, listed_files
 from mixture.store.linked import How
 
 _FILE_MAGIC = b"ARROW1"
 _CONTINUED = b"\xff\xff\xff\xff"  # before each message of a stream
 _END = _CONTINUED + bytes(4)
-SAVED = "state.json"
-"""In the folder of a dataset that was saved to disk; names its files."""
 
 
 def saved_files(folder: Path) -> list[str] | None:
@@ -30,21 +28,20 @@ def saved_files(folder: Path) -> list[str] | None:
 
     Errors: StoreError `dataset-unfit`.
     """
-    splits = folder / "dataset_dict.json"
+    splits = folder / SPLITS
     if splits.is_file():
         raise refused(str(splits), "is of a dataset of several splits", "dataset-unfit", "name the folder of one")
-    path = folder / SAVED
+    path = folder / STATE
     if not path.is_file():
         return None
     try:
-        state = json.loads(path.read_bytes())
-        files = [str(one["filename"]) for one in state["_data_files"]]
-    except (ValueError, LookupError, TypeError) as error:
+        files, indices = listed_files(path)
+    except ValueError as error:
         raise refused(str(path), f"does not list the files of a dataset: {error}", "dataset-unfit") from error
-    if state.get("_indices_files") or state.get("_indices_data_files"):
+    if indices:
         hint = "save it again with flatten_indices()"
         raise refused(str(path), "says that rows were chosen or shuffled by an index", "dataset-unfit", hint)
-    return files
+    return list(files)
 
 
 def survey(path: str, how: How) -> Survey:
@@ -106,7 +103,7 @@ def _batches(whole: pa.Buffer, path: str) -> Iterator[pa.RecordBatch]:
         return
     seen = memoryview(whole)
     if bytes(seen[: len(_CONTINUED)]) != _CONTINUED:
-        hint = f"a dataset that Hugging Face saved is named by its folder, the one that has {SAVED}"
+        hint = f"a dataset that Hugging Face saved is named by its folder, the one that has {STATE}"
         raise refused(path, "does not begin as a file or stream of Arrow's does", "file-damaged", hint)
     if bytes(seen[-len(_END) :]) != _END:
         raise refused(path, "has no end of stream: it was cut short", "file-damaged")

@@ -242,7 +242,8 @@ class _ArrowFile:
 
 def _row_count(piece: Piece) -> int:
     batches = _ArrowFile(piece.file.path).batches(piece.start, piece.stop)
-    return max(1, sum(batch.num_rows for batch in batches))
+    count: int = sum(batch.num_rows for batch in batches)
+    return max(1, count)
 
 
 @cache

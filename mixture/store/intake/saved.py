@@ -14,7 +14,7 @@ from mixture.errors import IngestError, Place
 from mixture.units import quote
 
 SPLITS = "dataset_dict.json"
-_STATE = "state.json"
+STATE = "state.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,20 +52,28 @@ def saved_dataset(folder: Path) -> SavedDataset | None:
 
     Errors: IngestError `source-unreadable`, where a file that it lists is not there.
     """
-    path = folder / _STATE
+    path = folder / STATE
     if not path.is_file():
         return None
     try:
-        state = json.loads(path.read_bytes())
-        files = _names(state["_data_files"])
-        indices = _names(state.get("_indices_data_files") or state.get("_indices_files") or [])
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        files, indices = listed_files(path)
+    except ValueError:
         return None
     for name in (*files, *indices):
         if not (folder / name).is_file():
             message = f"lists the file {quote(name)}, which is not there"
             raise IngestError(message, code="source-unreadable", place=Place(file=str(path)))
     return SavedDataset(folder, files, indices)
+
+
+def listed_files(path: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The files of rows, and those of indices, that a state.json lists. Errors: ValueError, where it does not."""
+    try:
+        state = json.loads(path.read_bytes())
+        indices = state.get("_indices_data_files") or state.get("_indices_files") or []
+        return _names(state["_data_files"]), _names(indices)
+    except (LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(error) from error
 
 
 def _names(listed: list[dict[str, str]]) -> tuple[str, ...]:
