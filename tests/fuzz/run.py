@@ -2,7 +2,8 @@
 
 It needs atheris (`pip install atheris`), which is in no extra. Targets take turns, each in a process of its own with a
 limit of memory; what they learn in a turn they begin the next with. A finding is a line `FOUND` with the file
-that shows it, which `--show FILE --target NAME` reads once more. The exit code is 1 where there was one.
+that shows it, which `--show FILE --target NAME` reads once more. The exit code is 1 where there was one. Requests
+to the service are for the tests alone.
 """
 
 from __future__ import annotations
@@ -22,8 +23,6 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT)]
 FEWEST_SECONDS = 20
 MOST_MEMORY = 6 << 30  # of addresses: what is read of a file is far below it
 SLOWEST_SECONDS = 20
-HEAVY = ("http-",)
-"""Requests take milliseconds each, most of them not in code that a file reaches."""
 
 
 def main() -> int:
