@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from mixture.errors import IngestError, Place
-from mixture.store.intake.batch import Batch, Columns, Piece
+from mixture.store.intake.batch import Batch, Columns, Document, Piece
 from mixture.store.intake.holdout import Chances, Holdouts
 from mixture.store.intake.merge import MergedRuns
 from mixture.store.intake.parts import Making
@@ -67,6 +68,7 @@ class ReadJob:
         dtype = np.dtype(self.dtype)
         writer = RunWriter(making, self.columns.attributes, dtype)
         chances, names = Chances(self.seed), Names(self.seed, self.columns.domain)
+        bounds = cache(lambda domain: self.holdouts.of(domain).bound)
         ward = Ward()
         seen: set[str] = set()
         kinds: defaultdict[str, set[Kind]] = defaultdict(set)
@@ -88,8 +90,7 @@ class ReadJob:
                     domain = document.domain if document.domain is not None else self.domain
                     assert domain is not None
                     identity, key = names.keys(domain, piece).of(document.id, document.text.encode())
-                    _check(ids, identity, tokenizer, piece)
-                    bound = self.holdouts.of(domain).bound
+                    bound = bounds(domain)
                     chance = chances.of(identity) if bound else bound
                     held = chance if chance < bound else None
                     tokens = ids.astype(dtype, copy=False)
@@ -108,12 +109,11 @@ class ReadJob:
 
 
 def _encode(batch: Batch, tokenizer: Tokenizer, piece: Piece) -> list[np.ndarray]:
-    """The ids of a batch's documents; what the tokenizer refuses is named."""
+    """The ids of a batch's documents; what the tokenizer refuses is named, and a document with ids that are none."""
     try:
-        return tokenizer.encode([document.text for document in batch.documents])
+        encoded = tokenizer.encode([document.text for document in batch.documents])
     except TextRefused as error:
-        document = batch.documents[error.number]
-        identity, _ = DocumentKeys(0, "").of(document.id, document.text.encode())
+        identity = _identity(batch.documents[error.number])
         raise IngestError(
             f"document {quote(identity)}: the tokenizer can not cut it: {error.reason}",
             code="tokenizer-failed",
@@ -121,19 +121,22 @@ def _encode(batch: Batch, tokenizer: Tokenizer, piece: Piece) -> list[np.ndarray
             hint="a tokenizer needs a token for what is unknown, in its vocabulary, or bytes to fall back on",
             document=identity,
         ) from error
-
-
-def _check(ids: np.ndarray, identity: str, tokenizer: Tokenizer, piece: Piece) -> None:
-    """Refuse ids beyond the vocabulary, before a narrower type makes other ids of them."""
-    largest = int(ids.max())
-    if largest >= tokenizer.record.vocabulary:
+    vocabulary = tokenizer.record.vocabulary
+    # Before a narrower type makes other ids of them; of all documents at once, for many are small.
+    if encoded and np.concatenate(encoded).max(initial=0) >= vocabulary:
+        number, largest = next((n, int(ids.max())) for n, ids in enumerate(encoded) if ids.max(initial=0) >= vocabulary)
+        identity = _identity(batch.documents[number])
         raise IngestError(
-            f"document {quote(identity)}: id {largest:,} is outside of the vocabulary of "
-            f"{tokenizer.record.vocabulary:,}",
+            f"document {quote(identity)}: id {largest:,} is outside of the vocabulary of {vocabulary:,}",
             code="id-outside-vocabulary",
             place=Place(file=str(piece.file.path)),
             document=identity,
         )
+    return encoded
+
+
+def _identity(document: Document) -> str:
+    return DocumentKeys(0, "").of(document.id, document.text.encode())[0]
 
 
 @dataclass(frozen=True, slots=True)
