@@ -38,7 +38,7 @@ import pyarrow.parquet as pq
 from benchmarks.memory import watched
 from mixture.cli.demo_text import gather
 from mixture.store import Earlier, IngestProgress, Stage, ingest
-from mixture.store.intake import jobs, work
+from mixture.store.intake import jobs, texts, work
 from mixture.store.intake.runs import RunWriter
 from mixture.store.intake.tokenizer import ByteTokenizer, JsonTokenizer
 
@@ -212,12 +212,11 @@ def by_stage(path: Path, chosen: str) -> dict[str, float]:
         return timed
 
     def read(*arguments: Any, **named: Any) -> Iterator[Any]:  # noqa: ANN401
-        batches = iter(jobs_read(*arguments, **named))
+        batches = iter(texts.read(*arguments, **named))
         following = staged("read", lambda: next(batches, None))
         while (batch := following()) is not None:
             yield batch
 
-    jobs_read = jobs.read
     stages = (
         (ByteTokenizer, "encode", "tokenise"),
         (JsonTokenizer, "encode", "tokenise"),
