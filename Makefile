@@ -8,7 +8,7 @@ DEV := $(VENV)/.installed-dev
 OTHERS := needs_postgres or needs_nginx or needs_browser or needs_node or needs_ray or needs_torch or needs_objects or needs_corpora
 
 .DEFAULT_GOAL := help
-.PHONY: help demo corpora test test-all check format bench openapi golden clean
+.PHONY: help demo corpora test test-all check format bench fuzz openapi golden clean
 
 help: ## Show what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -56,6 +56,10 @@ bench: $(DEV) ## The figures of the README, on one core, as ratios within one ru
 	$(VENV)/bin/python -m benchmarks.pages
 	$(VENV)/bin/python -m benchmarks.amendments
 	$(VENV)/bin/python -m benchmarks.trace
+
+fuzz: $(DEV) ## Fuzz the readers of files by coverage, for an hour or SECONDS=N
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check 'atheris>=3,<4'
+	$(VENV)/bin/python tests/fuzz/run.py --seconds $(or $(SECONDS),3600)
 
 openapi: $(DEV) ## Write api/openapi.json anew from the routes
 	$(VENV)/bin/python -m api.openapi
