@@ -15,10 +15,11 @@ from mixture.plan.curve import Curve, fitted
 from mixture.plan.figures import decimal
 from mixture.plan.findings import named
 from mixture.spec import QualityCurve, Spec
-from mixture.units import format_count, format_exact, quote
+from mixture.units import LONGEST_TEXT, format_count, format_exact, quote
 
-_DECIMAL = re.compile(r"-?[0-9]+(\.[0-9]+)?")
-_NUMBERED = re.compile(r"(.*[^0-9])([0-9]+)", re.DOTALL)
+_DIGITS = f"[0-9]{{1,{LONGEST_TEXT}}}"
+_DECIMAL = re.compile(rf"-?{_DIGITS}(\.{_DIGITS})?")
+_NUMBERED = re.compile(f"(.*[^0-9])({_DIGITS})", re.DOTALL)
 _SPLIT_DECIMAL = re.compile(r"[0-9][.,]$")
 
 
@@ -113,7 +114,7 @@ def _grades(by: str, values: Sequence[object], names: Sequence[str], place: Plac
     for value, name in zip(values, names, strict=True):
         match = _NUMBERED.fullmatch(value) if isinstance(value, str) else None
         if match is None or _SPLIT_DECIMAL.search(match[1]) or beginning not in (None, match[1]):
-            known = "" if beginning is None else f", where others are {beginning}…"
+            known = "" if beginning is None else f", where others are {quote(f'{beginning}…')}"
             found = "no value" if value is None else quote(str(value))
             raise SpecError(
                 f"column {quote(by)} has {found} for domain {name!r}{known}: no order of quality is known",

@@ -335,7 +335,9 @@ class _Weigher:
                 "all weights are 0: nothing could be drawn",
                 code="weights-all-zero",
                 place=self.spec.place(path),
-                hint="give at least one domain a weight above 0",
+                hint="give at least one domain a weight above 0"
+                if any(self.domains[d].tokens for d in values)
+                else "its domains have no tokens",
                 domains=[self.domains[d].name for d in values],
             )
         return _same_path({d: value / total for d, value in values.items()}, path)

@@ -14,7 +14,7 @@ from mixture.spec.models import GroupRule, Rule, ShareMap, TableColumn, Temperat
 from mixture.spec.nodes import Mapping, Node, Scalar, Sequence
 from mixture.spec.schema_values import DOMAINS, EPOCHS, FACTOR, TEXT, WEIGHT, words
 from mixture.spec.values import read_domain, read_epochs, read_factor, read_number, read_path, read_text, read_word
-from mixture.units import Quantity, Unit, parse_weight, whole_number
+from mixture.units import Quantity, Unit, parse_weight, quote, whole_number
 
 _NUMBER_LIKE = re.compile(r"[-+]?\.?([0-9][0-9_.eE+-]*[KMBT%]?( tokens?)?|nan|inf)", re.IGNORECASE)
 
@@ -26,6 +26,9 @@ def read_rule(node: Node) -> GroupRule:
             node.place, "groups do not stand within groups", code="nested-groups", hint="any other rule is right here"
         )
     if isinstance(node, Scalar):
+        if node.text in _KEYED:
+            message = f"{quote(node.text)} has a parameter"
+            refuse(node.place, message, code="unknown-rule", hint=f"as in {_example(node.text)}")
         return read_word(node, Rule, code="unknown-rule")
     if _is_group(node):
         message = "a group stands alone where a map of domains is right"
@@ -36,7 +39,13 @@ def read_rule(node: Node) -> GroupRule:
         key, value = node.entries[0]
         rule: GroupRule = _KEYED[key.text].read(value)
         return rule
-    return _read_column(node) if _is_table(node) else _read_map(node)
+    if _is_table(node):
+        return _read_column(node)
+    for key, value in node.entries:
+        if key.text in _KEYED and not isinstance(value, Scalar):
+            message = f"the rule {quote(key.text)} stands beside other keys"
+            refuse(key.place, message, code="rule-not-alone", hint=f"it stands alone, as in {_example(key.text)}")
+    return _read_map(node)
 
 
 def _is_keyed(node: Mapping) -> bool:
@@ -51,6 +60,11 @@ def _is_keyed(node: Mapping) -> bool:
     except UnitError:
         return True
     return weight.unit is Unit.PERCENT and abs(weight.value - 1) > SUM_TOLERANCE
+
+
+def _example(name: str) -> str:
+    """A rule with its parameter, as a spec has it."""
+    return f"{{{name}: {_KEYED[name].examples[0]}}}".replace("'", "")
 
 
 def _is_group(node: Mapping) -> bool:

@@ -164,8 +164,17 @@ def test_values_without_a_known_order_are_refused_and_named(write_spec, values, 
     assert caught.value.code == "curve-unordered"
 
 
-def test_a_pool_without_tokens_has_nothing_to_divide(write_spec):
+@pytest.mark.parametrize("value", ["7" * 5000, "v" + "7" * 5000, "v_" + "7" * 81, "0." + "7" * 5000])
+def test_a_quality_of_more_digits_than_a_number_may_have_has_no_order(write_spec, value):
+    catalog = f"domain,tokens,quality\na,100000,{value}\nb,100000,2\n"
     with pytest.raises(SpecError) as caught:
+        make_plan(write_spec("{phase: all, weights: {curve: {by: quality}}}", catalog=catalog))
+    assert caught.value.code == "curve-unordered"
+    assert len(str(caught.value)) < 500
+
+
+def test_a_pool_without_tokens_has_nothing_to_divide(write_spec):
+    with pytest.raises(SpecError, match="its domains have no tokens") as caught:
         make_plan(
             write_spec("{phase: all, weights: {curve: {by: quality}}}", catalog="domain,tokens,quality\na,0,1\nb,0,2\n")
         )
