@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from schedule.making import from_fields, to_fields
 from schedule.random_runs import runs
 
 from docs import schedule_by_the_page as by_the_page
+from mixture.errors import ScheduleError
 from mixture.plan import read_lock
 from mixture.schedule import Schedule, ScheduleData
 from mixture.schedule.apportion import apportion
@@ -38,17 +40,22 @@ def of_the_page() -> dict[str, Any]:
     """What the examples call, by the program that was written from the page."""
     run = by_the_page.Schedule(FIELDS)
     numbers = {domain["name"]: d for d, domain in enumerate(FIELDS["domains"])}
+
+    def stretch(step: int) -> by_the_page.Stretch:
+        return next(one for one in reversed(run.stretches) if one.first <= step)
+
     return {
         name: getattr(by_the_page, name) for name in ("key", "mix64", "out", "perm", "inverse", "stride", "weights")
     } | {
-        "counts": lambda weights, x: by_the_page.Tree(weights).counts(x),
-        "step_and_slot": run.step_and_slot,
-        "stretches": run.stretches,
-        "place": run.place,
-        "layout": run.layout,
-        "sequence": lambda name, length, k: run.order(numbers[name], length).sequence(k),
-        "row": lambda position: tuple(list(run.at(position).values())[i] for i in (1, 2, 3, 4, 5, 6, 8)),
-        "history": run.history,
+        "counts": lambda weights, x: by_the_page.counts(tuple(weights), x),
+        "step_and_slot": lambda position: run.locate(position)[1:],
+        "stretches": [{"origin": one.o} for one in run.stretches],
+        "place": lambda step, slot: stretch(step).place(step, slot),
+        "layout": lambda step: stretch(step).layout(step),
+        "next_draw": lambda name, k, last, length: by_the_page.next_draw(FIELDS, numbers[name], k, last, length),
+        "sequence": lambda name, length, k: run.sequence(numbers[name], length, k)[1],
+        "row": lambda position: tuple(said for name, said in run.at(position).items() if name != "first_token"),
+        "history": lambda step: by_the_page.history(FIELDS, step),
         "rank_slots": lambda batch, rank, ranks: range(rank * batch // ranks, (rank + 1) * batch // ranks),
     }
 
@@ -80,6 +87,10 @@ def of_the_library() -> dict[str, Any]:
         name = run.names[int(rows.domain[0])]
         return step, position - run.positions_before(step), name, *(int(column[0]) for column in columns)
 
+    def next_draw(name: str, k: int, last: int, length: int) -> int:
+        handoff = DomainOrder(data, order[name], last, permutations).next_window(k)
+        return DomainOrder(data, order[name], length, permutations).first_draw(handoff.epoch, handoff.window)
+
     def sequence(name: str, length: int, k: int) -> int:
         one = DomainOrder(data, order[name], length, permutations)
         flat, starts = Windows(length, permutations).sequences([(one, k, k + 1)])
@@ -101,6 +112,7 @@ def of_the_library() -> dict[str, Any]:
         "stretches": [{"origin": stretch.origin} for stretch in stretches],
         "place": place,
         "layout": layout,
+        "next_draw": next_draw,
         "sequence": sequence,
         "row": row,
         "history": run.history,
@@ -123,30 +135,45 @@ def test_every_worked_value_is_what_the_page_and_the_library_compute(names: Call
     }
 
 
+def of_positions(lock: dict[str, Any], positions: Iterable[int]) -> list[dict[str, Any]]:
+    """What that program answers at positions."""
+    run = by_the_page.Schedule(lock)
+    return [{"position": position} | run.at(position) for position in positions]
+
+
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
 def test_a_program_written_from_the_page_alone_gives_the_golden_answers(path: Path) -> None:
     told = json.loads(path.read_text(encoding="utf-8"))
-    run = by_the_page.Schedule(json.loads((ROOT / told["lock"]).read_text(encoding="utf-8")))
-    assert [run.at(row["position"]) for row in told["positions"]] == told["positions"]
-    assert [{"step": said["step"], "history": run.history(said["step"])} for said in told["history"]] == told["history"]
+    lock = json.loads((ROOT / told["lock"]).read_text(encoding="utf-8"))
+    assert of_positions(lock, [row["position"] for row in told["positions"]]) == told["positions"]
+    steps = [said["step"] for said in told["history"]]
+    assert [{"step": step, "history": by_the_page.history(lock, step)} for step in steps] == told["history"]
 
 
 @settings(max_examples=60)
 @given(data=runs())
 def test_that_program_reads_random_runs_of_every_kind_as_the_library_does(data: ScheduleData) -> None:
-    ours, run = Schedule(data), by_the_page.Schedule(to_fields(data))
+    ours, fields = Schedule(data), to_fields(data)
     last = ours.num_sequences - 1
     positions = sorted({*range(min(last, 20)), *(i * last // 40 for i in range(41))})
-    assert answers(ours, ours.at(positions)) == [run.at(position) for position in positions]
-    assert run.history(data.steps // 2) == ours.history(data.steps // 2)
+    assert answers(ours, ours.at(positions)) == of_positions(fields, positions)
+    assert by_the_page.history(fields, data.steps // 2) == ours.history(data.steps // 2)
+
+
+@pytest.mark.parametrize("position", [-1, 60])
+def test_a_position_outside_the_run_has_no_answer(position: int) -> None:
+    with pytest.raises(IndexError):
+        by_the_page.Schedule(FIELDS).at(position)
+    with pytest.raises(ScheduleError, match="not in a run of 60 sequences"):
+        Schedule(from_fields(FIELDS)).at([position])
 
 
 def test_that_program_finds_the_digest_and_the_check_of_a_lock() -> None:
     path = ROOT / "mixtures" / "demo" / "mixture.lock.json"
     fields = json.loads(path.read_text(encoding="utf-8"))
     assert by_the_page.sha256_of({name: fields[name] for name in fields if name != "digest"}) == read_lock(path).digest
-    run, last = by_the_page.Schedule(fields), fields["check"][-1]["position"]
-    rows = [run.at(position) for position in sorted({i * last // 7 for i in range(8)})]
+    last = fields["check"][-1]["position"]
+    rows = of_positions(fields, sorted({i * last // 7 for i in range(8)}))
     kept = ("position", "domain", "draw", "sequence")
     assert [{name: row[name] for name in kept} for row in rows] == fields["check"]
 
@@ -155,4 +182,4 @@ def test_that_program_has_nothing_of_the_library() -> None:
     imported = ast.parse((ROOT / "tests" / "docs" / "schedule_by_the_page.py").read_text(encoding="utf-8"))
     names = {node.module for node in ast.walk(imported) if isinstance(node, ast.ImportFrom)}
     names |= {one.name for node in ast.walk(imported) if isinstance(node, ast.Import) for one in node.names}
-    assert names == {"__future__", "hashlib", "heapq", "json", "fractions", "functools", "math"}
+    assert names <= sys.stdlib_module_names
