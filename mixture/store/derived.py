@@ -26,7 +26,7 @@ from mixture.store.manifest import BYTES, TOKENS, DomainRecord, Manifest, Tokeni
 from mixture.store.packed import Packing
 from mixture.store.rows import TokenReader, Tokens
 from mixture.store.store import Store
-from mixture.store.tables import FILE_TOKENS, document_tables, write_tables
+from mixture.store.tables import FILE_TOKENS, StoredDocuments, document_tables, write_tables
 
 _ALONE_TOKENS = 1 << 27  # fewer are packed in some 4 s, in which processes hardly start
 _PLACE = ("first_token", "tokens")
@@ -116,7 +116,7 @@ def derive(
             manifest = write_tables(
                 folder,
                 domains=[one.record for one in made],
-                documents=document_tables([one.documents for one in made]),
+                documents=document_tables([StoredDocuments(one.documents) for one in made]),
                 attributes=store.attribute_types,
                 tokenizer=TokenizerRecord(
                     name=store.tokenizer, digest=store.tokenizer_digest, vocabulary=store.vocabulary

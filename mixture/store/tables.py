@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from mixture.catalog import OVERVIEW, Overview, write_overview
@@ -182,7 +184,8 @@ def _write_documents(
 ) -> None:
     """Write documents.parquet, and document_ends.arrow beside it."""
     count = sum(domain.documents for domain in domains)
-    before = dict(zip([d.name for d in domains], accumulate((d.tokens for d in domains), initial=0), strict=False))
+    names = pa.array([domain.name for domain in domains], pa.string())
+    before = np.array([*accumulate((domain.tokens for domain in domains), initial=0)], np.int64)
     with (
         pq.ParquetWriter(folder / DOCUMENTS, schema, compression="zstd") as writer,
         (folder / DOCUMENT_ENDS).open("wb") as ends,
@@ -191,9 +194,8 @@ def _write_documents(
         for table in documents:
             if table.num_rows:
                 writer.write_table(table.cast(schema), row_group_size=ROW_GROUP)
-                places = (
-                    table["first_token"].to_numpy() + table["tokens"].to_numpy() + before[table["domain"][0].as_py()]
-                )
+                places = table["first_token"].to_numpy() + table["tokens"].to_numpy()
+                places += before[pc.index_in(table["domain"], names).to_numpy()]
                 ends.write(places.astype(ENDS_DTYPE).tobytes())
         ends.write(suffix(ENDS_DTYPE, count, END_COLUMN))
 
@@ -208,23 +210,37 @@ def _write_index(folder: Path) -> None:
         )
 
 
-def document_tables(paths: Iterable[Path]) -> Iterator[pa.Table]:
-    """The documents in Arrow files, one file a domain, as `write_table_files` takes them.
+@dataclass(frozen=True, slots=True)
+class StoredDocuments:
+    """The documents of a domain, in order of place: record batches [first, stop) of an Arrow file. stop: None: all."""
 
-    They are read, not mapped: what is mapped of a file of all documents would count as this process's memory.
-    """
-    for path in paths:
-        with pa.OSFile(os.fsencode(path)) as source:
+    path: Path
+    first: int = 0
+    stop: int | None = None
+
+    def tables(self) -> Iterator[pa.Table]:
+        """They are read, not mapped: what is mapped of a file of all documents would count as this process's memory."""
+        with pa.OSFile(os.fsencode(self.path)) as source:
             file = pa.ipc.open_file(source)
-            waiting = file.schema.empty_table()
-            for number in range(file.num_record_batches):
-                waiting = pa.concat_tables([waiting, pa.table(file.get_batch(number))])
-                whole = len(waiting) - len(waiting) % ROW_GROUP
-                for first in range(0, whole, ROW_GROUP):
-                    yield waiting.slice(first, ROW_GROUP)
-                waiting = waiting.slice(whole)
-            if len(waiting):
-                yield waiting
+            for number in range(self.first, file.num_record_batches if self.stop is None else self.stop):
+                yield pa.table(file.get_batch(number))
+
+
+def document_tables(domains: Iterable[StoredDocuments]) -> Iterator[pa.Table]:
+    """The documents of domains, in order of name, as `write_table_files` takes them: as many as a row group has."""
+    waiting: list[pa.Table] = []
+    count = 0
+    for domain in domains:
+        for table in domain.tables():
+            waiting.append(table)
+            count += len(table)
+            if count >= ROW_GROUP:
+                together = pa.concat_tables(waiting)
+                whole = count - count % ROW_GROUP
+                yield from (together.slice(first, ROW_GROUP) for first in range(0, whole, ROW_GROUP))
+                waiting, count = [together.slice(whole)], count - whole
+    if count:
+        yield pa.concat_tables(waiting)
 
 
 def shared_ids(folder: Path) -> dict[str, int]:

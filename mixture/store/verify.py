@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mixture.errors import Place, StoreError
@@ -144,7 +145,7 @@ def _table_damage(folder: Path, manifest: AnyManifest, documents: Documents) -> 
         yield _error(
             folder / DOMAINS, "does not say what store.json says of domains and tokenizer", "tables-differ", None
         )
-    names = [domain.name for domain in manifest.domains]
+    names = pa.array([domain.name for domain in manifest.domains], pa.string())
     with readable(folder / DOCUMENTS), arrow_file(folder / DOCUMENTS) as source, pq.ParquetFile(source) as file:
         if file.metadata.num_rows != manifest.num_documents:
             message = f"has {file.metadata.num_rows:,} documents, and store.json says {manifest.num_documents:,}"
@@ -159,13 +160,13 @@ def _table_damage(folder: Path, manifest: AnyManifest, documents: Documents) -> 
             first += table.num_rows
             domain, start, end = documents.places(rows)
             same = (
-                table["domain"].unique().to_pylist() == [names[int(domain[0])]]
+                table["domain"].combine_chunks() == names.take(pa.array(domain))
                 and np.array_equal(table["first_token"], start)
                 and np.array_equal(table["tokens"], end - start)
             )
             if not same:
                 message = f"row group {group} and document_ends.arrow place documents differently"
-                yield _error(folder / DOCUMENTS, message, "tables-differ", names[int(domain[0])])
+                yield _error(folder / DOCUMENTS, message, "tables-differ", names[int(domain[0])].as_py())
 
 
 def _error(path: Path | str, message: str, code: str, domain: str | None) -> StoreError:

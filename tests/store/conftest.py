@@ -34,3 +34,9 @@ def make_store(tmp_path: Path, sources: WriteSources) -> MakeStore:
         return open_store(tmp_path / "store")
 
     return make
+
+
+@pytest.fixture
+def merged_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have an ingest make a part of each domain, however small."""
+    monkeypatch.setattr("mixture.store.intake.resumption._MERGE_DOMAINS", 1)

@@ -1,4 +1,4 @@
-"""What a process does: read some pieces of a domain into runs, or merge a domain's runs into its files."""
+"""What a process does: read some pieces of a domain into runs, or merge domains' runs into their files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pyarrow as pa
 from mixture.errors import IngestError, Place
 from mixture.store.intake.batch import Batch, Columns, Document, Piece
 from mixture.store.intake.holdout import Chances, Holdouts
-from mixture.store.intake.merge import MergedRuns
+from mixture.store.intake.merge import Indices, MergedRuns
 from mixture.store.intake.parts import Making
 from mixture.store.intake.pool import Advance
 from mixture.store.intake.quarantine import Dropped, Example, LeftOut, Ward, start_of
@@ -26,7 +26,7 @@ from mixture.store.intake.token_writer import TokenWriter
 from mixture.store.intake.tokenizer import TextRefused, Tokenizer
 from mixture.store.intake.values import Kind
 from mixture.store.manifest import TOKENS, DomainRecord, content_digest
-from mixture.store.tables import document_schema
+from mixture.store.tables import StoredDocuments, document_schema
 from mixture.units import quote
 
 _DOCUMENTS = "documents.arrow"
@@ -140,79 +140,109 @@ def _identity(document: Document) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class MergeResult:
+class MergedDomain:
     """A domain as it goes into the store, and how many documents were there twice.
 
     folder:    where its files lie; their number is not yet the domain's
-    documents: its table of documents
+    documents: its rows of the table of documents
     """
 
-    domain: int
     folder: Path
-    documents: Path
+    documents: StoredDocuments
     record: DomainRecord
     duplicates: int
 
 
 @dataclass(frozen=True, slots=True)
-class MergeJob:
-    """Runs of one domain, in the folder `parts`, to merge into its files.
+class MergeResult:
+    """Domains that were merged together."""
 
+    domains: tuple[MergedDomain, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """A domain to merge.
+
+    number:  of the domain that the progress is of
     chances: of documents that may be held out, those with a chance in this range are the domain's
     """
 
-    parts: Path
-    domain: int
-    domain_name: str
+    number: int
+    name: str
     runs: tuple[Run, ...]
     chances: range
+
+
+@dataclass(frozen=True, slots=True)
+class MergeJob:
+    """Domains to merge out of runs, which are in the folder `parts`: a large one, or many that are small."""
+
+    parts: Path
+    merges: tuple[Merge, ...]
     attributes: tuple[str, ...]
     dtype: str
     file_tokens: int
 
     def run(self, making: Making, tokenizer: Tokenizer, advance: Advance) -> MergeResult:  # noqa: ARG002 tokens are made
-        """Write a domain's tokens and its table of documents. Of duplicates one is kept."""
+        """Write the domains' tokens and their table of documents. Of duplicates one is kept."""
+        (making.folder / TOKENS).mkdir()
+        indices = Indices(self.parts)
+        with (
+            pa.OSFile(str(making.folder / _DOCUMENTS), "wb") as sink,
+            pa.ipc.new_file(sink, self._schema) as table,
+        ):
+            merged = tuple(
+                self._merged(number, merge, making, indices, table, advance) for number, merge in enumerate(self.merges)
+            )
+        return MergeResult(merged)
+
+    @property
+    def _schema(self) -> pa.Schema:
+        return document_schema(dict.fromkeys(self.attributes, pa.string()))
+
+    def _merged(
+        self,
+        number: int,
+        merge: Merge,
+        making: Making,
+        indices: Indices,
+        table: pa.RecordBatchFileWriter,
+        advance: Advance,
+    ) -> MergedDomain:
         dtype = np.dtype(self.dtype)
-        merged = MergedRuns(self.parts, self.runs, dtype, self.chances)
+        merged = MergedRuns(indices, merge.runs, dtype, merge.chances)
         total = documents = duplicates = 0
         for part in merged.ranges():
             total += int(part.table["tokens"].to_numpy().sum())
             documents += len(part.table)
             duplicates += part.duplicates
-        schema = document_schema(dict.fromkeys(self.attributes, pa.string()))
         spans = hashlib.sha256()
         first = 0
-        (making.folder / TOKENS).mkdir()
-        with (
-            TokenWriter(
-                making.folder,
-                number=0,
-                name=self.domain_name,
-                dtype=dtype,
-                tokens=total,
-                file_tokens=self.file_tokens,
-            ) as writer,
-            pa.OSFile(str(making.folder / _DOCUMENTS), "wb") as sink,
-            pa.ipc.new_file(sink, schema) as table,
-        ):
+        batches = table.stats.num_record_batches
+        with TokenWriter(
+            making.folder, number=number, name=merge.name, dtype=dtype, tokens=total, file_tokens=self.file_tokens
+        ) as writer:
             for part in merged.ranges():
                 for data in merged.tokens(part):
                     writer.write(data)
-                    advance(self.domain, len(data))
+                    advance(merge.number, len(data))
                 lengths = part.table["tokens"].to_numpy()
                 spans.update(lengths.astype("<i8").tobytes())
                 places = first + np.cumsum(lengths) - lengths
-                table.write_table(_rows(self.domain_name, places, part.table, schema))
+                table.write_table(_rows(merge.name, places, part.table, self._schema))
                 first += int(lengths.sum())
-        advance(self.domain, (sum(run.tokens for run in self.runs) - total) * dtype.itemsize)  # duplicates are done too
+        # Duplicates are done too.
+        advance(merge.number, (sum(run.tokens for run in merge.runs) - total) * dtype.itemsize)
         record = DomainRecord(
-            name=self.domain_name,
+            name=merge.name,
             tokens=total,
             documents=documents,
             content=content_digest(self.dtype, total, writer.digest.hexdigest(), documents, spans.hexdigest()),
             files=tuple(writer.files),
         )
-        return MergeResult(self.domain, Path(making.name), Path(making.name, _DOCUMENTS), record, duplicates)
+        rows = StoredDocuments(Path(making.name, _DOCUMENTS), batches, table.stats.num_record_batches)
+        return MergedDomain(Path(making.name), rows, record, duplicates)
 
 
 def _rows(domain: str, places: np.ndarray, part: pa.Table, schema: pa.Schema) -> pa.Table:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from mixture.store.intake.runs import ATTRIBUTE, CHANCE, Run
 
 _RANGE_BYTES = 1 << 27
 _RANGE_DOCUMENTS = 1 << 17
+_OPENED = 16  # files of runs: what is read of one that is mapped counts as this process's memory
 _TOGETHER = 1 << 22  # bytes of tokens that are handed on together
 
 
@@ -34,6 +36,22 @@ class Range:
     duplicates: int
 
 
+class Indices:
+    """The files of runs, in the folder `parts`. Of small domains, of which many are in a run, each is opened once."""
+
+    def __init__(self, parts: Path) -> None:
+        self._parts = parts
+        self._opened = lru_cache(_OPENED)(_index)
+
+    def of(self, run: Run) -> pa.Table:
+        """What is said of each document of a run, and of all others in its file."""
+        return self._opened(self._parts / run.path)
+
+    def tokens(self, run: Run) -> Path:
+        """The file of a run's tokens."""
+        return (self._parts / run.path).with_suffix(".tokens")
+
+
 class MergedRuns:
     """The documents of all runs of a domain, in order of key. Of several with one key, which have the same id and text,
     the one with the first attributes, compared as JSON, is kept: which one that is does not depend on files.
@@ -41,27 +59,35 @@ class MergedRuns:
     chances: of runs of documents that may be held out, only those with a chance in this range are there
     """
 
-    def __init__(self, parts: Path, runs: Sequence[Run], dtype: np.dtype[Any], chances: range) -> None:
-        self._paths = [parts / run.path for run in runs]
+    def __init__(self, indices: Indices, runs: Sequence[Run], dtype: np.dtype[Any], chances: range) -> None:
+        self._indices = indices
         self._runs = runs
         self._chances = chances
         self._dtype = dtype
         num_bytes = sum(run.tokens for run in runs) * dtype.itemsize
         num_documents = sum(run.documents for run in runs)
         self._num_ranges = 1 + max(num_bytes // _RANGE_BYTES, num_documents // _RANGE_DOCUMENTS)
+        self._only: list[Range] | None = None
 
     def ranges(self) -> Iterator[Range]:
         """What is in each range of keys, in order; the tokens are not read."""
+        if self._num_ranges > 1:
+            return self._read_ranges()
+        if self._only is None:
+            self._only = list(self._read_ranges())
+        return iter(self._only)
+
+    def _read_ranges(self) -> Iterator[Range]:
         edges = [number * 2**64 // self._num_ranges for number in range(self._num_ranges)]
         for low, high in zip(edges, [*edges[1:], None], strict=True):
             tables, runs = [], []
-            for number, path in enumerate(self._paths):
-                table = _index(path).slice(self._runs[number].first, self._runs[number].documents)
+            for number, run in enumerate(self._runs):
+                table = self._indices.of(run).slice(run.first, run.documents)
                 highs = table["key_high"].to_numpy()
                 first = int(np.searchsorted(highs, np.uint64(low)))
                 last = len(highs) if high is None else int(np.searchsorted(highs, np.uint64(high)))
                 table = table.slice(first, last - first)
-                if self._runs[number].held:
+                if run.held:
                     table = table.filter(_within(table[CHANCE].to_numpy(), self._chances))
                 if len(table):
                     tables.append(table)
@@ -77,7 +103,7 @@ class MergedRuns:
         for number in np.unique(part.run).tolist():
             mine = part.run == number
             first, last = int(part.start[mine].min()), int((part.start + lengths)[mine].max())
-            with self._paths[number].with_suffix(".tokens").open("rb") as file:
+            with self._indices.tokens(self._runs[number]).open("rb") as file:
                 file.seek(first * self._dtype.itemsize)
                 data[number] = (first, memoryview(file.read((last - first) * self._dtype.itemsize)))
         size = self._dtype.itemsize

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mixture.errors import IngestError, Place
 from mixture.names import HELD_OUT_ENDING, look_alikes
-from mixture.store.intake.jobs import MergeResult, ReadResult
+from mixture.store.intake.jobs import MergedDomain, ReadResult
 from mixture.store.intake.quarantine import Example
 from mixture.store.intake.report import ColumnReport, DomainReport, IngestReport, Reason
 from mixture.store.intake.sources import SourceGroup, Sources
@@ -67,7 +67,7 @@ def kinds_of(read: Iterable[Iterable[ReadResult]]) -> dict[str, set[Kind]]:
 def report(
     sources: Sources,
     read: Sequence[Sequence[ReadResult]],
-    made: Sequence[tuple[Target, MergeResult]],
+    made: Sequence[tuple[Target, MergedDomain]],
     *,
     shared: Mapping[str, int],
     path: Path,

@@ -26,7 +26,7 @@ from mixture.store.foreign.fingerprint import fingerprint
 from mixture.store.intake.matching import SourceFile
 from mixture.store.intake.pool import Advance
 from mixture.store.intake.tokenizer import Tokenizer
-from mixture.store.intake.workplace import sync
+from mixture.store.intake.workplace import sync_all
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
@@ -93,8 +93,7 @@ class Part(Generic[R]):
             files=_sizes(folder),
             result=TypeAdapter(type(result)).dump_json(result).decode(),
         )
-        for path in record.files:
-            sync(folder / path)
+        sync_all(folder / path for path in record.files)
         # These may come to the disk as late as they like: a part that a crash leaves without its record, or a part of
         # which it leaves nothing, is made again.
         (folder / _RECORD).write_text(record.model_dump_json(), encoding="utf-8")
@@ -189,6 +188,20 @@ def asked_otherwise(left: Iterable[Path], asked: Mapping[str, str]) -> list[str]
             f"{name} was {before.get(name)}, is {asked[name]}" for name in asked if before.get(name) != asked[name]
         ]
     return list(dict.fromkeys(found))
+
+
+def together(sizes: Mapping[str, int], *, most_bytes: int, most: int) -> Iterator[list[str]]:
+    """Names, in their order, put together to parts that are worth a process's while. sizes: bytes of each."""
+    group: list[str] = []
+    total = 0
+    for name, size in sizes.items():
+        if group and (len(group) >= most or total + size > most_bytes):
+            yield group
+            group, total = [], 0
+        group.append(name)
+        total += size
+    if group:
+        yield group
 
 
 def part_key(*decides: object) -> str:

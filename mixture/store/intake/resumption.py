@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from importlib.metadata import version
@@ -11,14 +11,16 @@ from mixture._version import __version__
 from mixture.names import HELD_OUT_ENDING
 from mixture.store.intake.batch import Piece
 from mixture.store.intake.holdout import Holdouts
-from mixture.store.intake.jobs import MergeResult, ReadResult
-from mixture.store.intake.parts import Kept, Parts, asked_otherwise, note_asked, part_key, without_place
+from mixture.store.intake.jobs import MergedDomain, MergeResult, ReadResult
+from mixture.store.intake.parts import Kept, Parts, asked_otherwise, note_asked, part_key, together, without_place
 from mixture.store.intake.sources import SourceGroup, Sources
 from mixture.store.intake.texts import split
 from mixture.store.intake.workplace import Workplace, remove
 from mixture.store.manifest import BYTES, TokenizerRecord
 
 _FORMAT = "mixture-part/1"
+_MERGE_BYTES = 1 << 23  # a part costs as much as to merge some MB: small domains are merged together
+_MERGE_DOMAINS = 1000
 
 
 class Earlier(StrEnum):
@@ -83,7 +85,7 @@ class Begun:
     totals: of each group, how many bytes all of its pieces are
     read:   of each group, what is read
     done:   of each group, how many bytes that is
-    merged: what is merged, by name of the domain
+    merged: what is merged, by name of the domain; merges: parts that it is in
     """
 
     def __init__(self, sources: Sources, options: Options) -> None:
@@ -101,7 +103,8 @@ class Begun:
         self.totals = [sum(piece.size for piece in pieces.values()) for pieces in self.pieces]
         self.read: list[list[ReadResult]] = [[] for _ in self.pieces]
         self.done = [0] * len(self.pieces)
-        self.merged: dict[str, MergeResult] = {}
+        self.merged: dict[str, MergedDomain] = {}
+        self.merges = 0
         self._files = [file for group in self._groups for file in group.files]
 
     def merge_key(self, name: str) -> str:
@@ -110,12 +113,19 @@ class Begun:
         made_of = [self._decides[number] for number in self._groups_of(source)]
         return part_key(self._options, made_of, self._holdouts.of(source), name)
 
+    def merge_parts(self, sizes: Mapping[str, int]) -> Iterator[list[str]]:
+        """The domains that are not merged, as they are merged together. sizes: of all, bytes of their runs, by name."""
+        rest = {name: size for name, size in sizes.items() if name not in self.merged}
+        return together(rest, most_bytes=_MERGE_BYTES, most=_MERGE_DOMAINS)
+
     @property
     def num_merges(self) -> int:
-        """How many domains are to be merged, as far as that is known: columns that name them are still to be read."""
-        runs = [run for results in self.read for result in results for run in result.runs]
-        named = {group.name for group in self._groups if group.name is not None}
-        return len(named | {run.domain for run in runs}) + len({run.domain for run in runs if run.held})
+        """How many parts the store's domains are, as far as that is known: columns that name them may be unread."""
+        sizes = {group.name: 0 for group in self._groups if group.name is not None}
+        for run in (run for results in self.read for result in results for run in result.runs):
+            name = run.domain + HELD_OUT_ENDING if run.held else run.domain
+            sizes[name] = sizes.get(name, 0) + run.num_bytes
+        return self.merges + sum(1 for _ in self.merge_parts(dict(sorted(sizes.items()))))
 
     def _groups_of(self, name: str) -> list[int]:
         """The groups of files that have documents of a domain, or may have some."""
@@ -131,13 +141,16 @@ class Begun:
                 del owner[key]
                 self.done[number] += self.pieces[number].pop(key).size
         for merge in parts.take(MergeResult, self._is_merged, ()):
-            self.merged[merge.result.record.name] = merge.result
+            self.merges += 1
+            self.merged |= {domain.record.name: domain for domain in merge.result.domains}
 
     def _is_merged(self, merge: Kept[MergeResult]) -> bool:
+        names = [domain.record.name for domain in merge.result.domains]
+        if merge.made_of != tuple(self.merge_key(name) for name in names):
+            return False
         # What was merged of files of which one has changed since is not of this store.
-        name = merge.result.record.name
-        groups = self._groups_of(name.removesuffix(HELD_OUT_ENDING))
-        return merge.made_of == (self.merge_key(name),) and not any(self.pieces[number] for number in groups)
+        groups = {number for name in names for number in self._groups_of(name.removesuffix(HELD_OUT_ENDING))}
+        return not any(self.pieces[number] for number in groups)
 
 
 def begin(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from mixture.names import HELD_OUT_ENDING
 from mixture.store.intake.holdout import CHANCES, Holdout, cut
-from mixture.store.intake.merge import MergedRuns
+from mixture.store.intake.merge import Indices, MergedRuns
 from mixture.store.intake.runs import CHANCE, MOST_DOMAINS, Run, too_many_domains
 from mixture.store.intake.sources import Sources
 
@@ -36,6 +36,11 @@ class Target:
     def tokens(self) -> int:
         """In its runs, of which some may not be the domain's."""
         return sum(run.tokens for run in self.runs)
+
+    @property
+    def num_bytes(self) -> int:
+        """Of its runs."""
+        return sum(run.num_bytes for run in self.runs)
 
 
 def targets(sources: Sources, runs: Iterable[Run], *, folder: Path, dtype: np.dtype[Any]) -> list[Target]:
@@ -67,7 +72,7 @@ def _bound(runs: list[Run], holdout: Holdout, folder: Path, dtype: np.dtype[Any]
         return holdout.bound if runs else 0
 
     def parts() -> Iterator[tuple[NDArray[np.uint64], NDArray[np.int64]]]:
-        for part in MergedRuns(folder, runs, dtype, range(holdout.bound)).ranges():
+        for part in MergedRuns(Indices(folder), runs, dtype, range(holdout.bound)).ranges():
             yield part.table[CHANCE].to_numpy(), part.table["tokens"].to_numpy()
 
     return cut(parts, bound=holdout.bound, most=holdout.most)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 
 from mixture.store.intake.batch import Piece
-from mixture.store.intake.jobs import MergeJob, MergeResult, ReadJob, ReadResult
+from mixture.store.intake.jobs import Merge, MergedDomain, MergeJob, ReadJob, ReadResult
 from mixture.store.intake.matching import Compression
 from mixture.store.intake.outcome import check_read, kinds_of, refusal, report
-from mixture.store.intake.parts import Part, Parts
+from mixture.store.intake.parts import Part, Parts, together
 from mixture.store.intake.pool import run_jobs
 from mixture.store.intake.quarantine import Quarantine
 from mixture.store.intake.report import IngestProgress, IngestReport, ProgressCallback, Stage, Unfit
@@ -65,14 +65,16 @@ class Work:
             for result in results:
                 left_out.add(result.examples)
         quarantine = left_out.table
-        records = [_numbered(result.record, number) for number, result in enumerate(merged)]
+        records = [_numbered(domain.record, number) for number, domain in enumerate(merged)]
         store = self.place.folder / "store"
         (store / TOKENS).mkdir(parents=True)
         kinds = kinds_of(read)
         manifest = write_tables(
             store,
             domains=records,
-            documents=document_tables([parts.folder / result.documents for result in merged]),
+            documents=document_tables(
+                [replace(domain.documents, path=parts.folder / domain.documents.path) for domain in merged]
+            ),
             attributes={name: column_type(kinds.get(name, set())) for name in self.sources.attributes},
             tokenizer=self.tokenizer.record,
             dtype=self.dtype,
@@ -104,24 +106,26 @@ class Work:
         """What is to be read."""
         reads: list[tuple[int, Part[ReadResult]]] = []
         for number, (source, pieces) in enumerate(zip(self.sources.groups, begun.pieces, strict=True)):
-            for group in _grouped(pieces):
+            sizes = {key: piece.size for key, piece in pieces.items()}
+            for keys in together(sizes, most_bytes=_JOB_BYTES, most=_JOB_PIECES):
+                group = [pieces[key] for key in keys]
                 job = ReadJob(
                     group=number,
                     domain=source.name,
-                    pieces=tuple(group.values()),
+                    pieces=tuple(group),
                     columns=source.columns,
                     holdouts=self.sources.holdouts,
                     seed=self.seed,
                     dtype=str(self.dtype),
                 )
-                files = dict.fromkeys(piece.file for piece in group.values())
-                part = Part(job, tuple(group), tuple(files), self.place.folder)
-                reads.append((sum(map(_text_bytes, group.values())), part))
+                files = dict.fromkeys(piece.file for piece in group)
+                part = Part(job, tuple(keys), tuple(files), self.place.folder)
+                reads.append((sum(map(_text_bytes, group)), part))
         # A packed file can not be cut: begun last, it would keep one process busy when all others have ended.
         return [part for _, part in sorted(reads, key=lambda read: -read[0])]
 
     def _tell(self, begun: Begun, reads: Sequence[Part[ReadResult]], dropped: int, reasons: tuple[str, ...]) -> None:
-        kept = sum(map(len, begun.read)) + len(begun.merged)
+        kept = sum(map(len, begun.read)) + begun.merges
         if self.resumed is not None and kept + dropped:
             whole = sum(map(len, begun.read)) + len(reads) + begun.num_merges
             self.resumed(Resumed(kept, whole, dropped, reasons))
@@ -145,28 +149,26 @@ class Work:
         if self.unfit is Unfit.REFUSE and result.examples:
             raise refusal(group, result.examples[0])
 
-    def _merge(self, begun: Begun, made: Sequence[Target], parts: Parts) -> list[MergeResult]:
+    def _merge(self, begun: Begun, made: Sequence[Target], parts: Parts) -> list[MergedDomain]:
         """The domains as the store has them."""
         totals = [target.tokens * self.dtype.itemsize for target in made]
-        jobs = [
-            MergeJob(
+        merges = {
+            target.name: Merge(number, target.name, target.runs, target.chances) for number, target in enumerate(made)
+        }
+        jobs = []
+        for names in begun.merge_parts({target.name: target.num_bytes for target in made}):
+            job = MergeJob(
                 parts=parts.folder,
-                domain=number,
-                domain_name=target.name,
-                runs=target.runs,
-                chances=target.chances,
+                merges=tuple(merges[name] for name in names),
                 attributes=tuple(self.sources.attributes),
                 dtype=str(self.dtype),
                 file_tokens=self.file_tokens,
             )
-            for number, target in enumerate(made)
-            if target.name not in begun.merged
-        ]
-        merges = [Part(job, (begun.merge_key(job.domain_name),), (), self.place.folder) for job in jobs]
+            jobs.append(Part(job, tuple(begun.merge_key(name) for name in names), (), self.place.folder))
         done = [total if target.name in begun.merged else 0 for target, total in zip(made, totals, strict=True)]
         merged = dict(begun.merged)
-        for result in self._run(merges, Stage.WRITE, [target.name for target in made], done, totals):
-            merged[result.record.name] = result
+        for result in self._run(jobs, Stage.WRITE, list(merges), done, totals):
+            merged |= {domain.record.name: domain for domain in result.domains}
         return [merged[target.name] for target in made]
 
     def _run(
@@ -188,20 +190,6 @@ class Work:
             if count:
                 moved(domain, 0)
         return run_jobs(parts, processes=self.processes, tokenizer=self.choice, domains=len(now), moved=moved)
-
-
-def _grouped(pieces: Mapping[str, Piece]) -> Iterator[dict[str, Piece]]:
-    """Pieces put together to jobs that are worth a process's while."""
-    group: dict[str, Piece] = {}
-    size = 0
-    for key, piece in pieces.items():
-        if group and (len(group) >= _JOB_PIECES or size + piece.size > _JOB_BYTES):
-            yield group
-            group, size = {}, 0
-        group[key] = piece
-        size += piece.size
-    if group:
-        yield group
 
 
 def _text_bytes(piece: Piece) -> int:

@@ -13,6 +13,8 @@ from store.makers import WriteSources, write_lines
 from mixture.errors import IngestError
 from mixture.store import IngestProgress, Resumed, Stage, Verify, ingest, open_store
 
+pytestmark = pytest.mark.usefixtures("merged_apart")
+
 CHILD = """
 import sys
 from mixture.store import ingest

@@ -20,10 +20,12 @@ from store.makers import WriteSources, write_lines
 from mixture.errors import IngestError
 from mixture.store import Earlier, IngestProgress, Resumed, Stage, Verify, ingest, open_store
 
+pytestmark = pytest.mark.usefixtures("merged_apart")
+
 STARTER = """
 import json, os, sys
 from mixture.store import ingest
-from mixture.store.intake import lines, work
+from mixture.store.intake import lines, resumption, work
 
 def tell(**said):
     os.write(1, (json.dumps(said) + chr(10)).encode())
@@ -33,6 +35,7 @@ def told(resumed):
 
 if __name__ == "__main__":
     work._JOB_BYTES = lines._PIECE = 4000  # many parts of little text
+    resumption._MERGE_DOMAINS = 1
     for line in sys.stdin:
         sources, out, processes = json.loads(line)
         child = os.fork()
@@ -215,6 +218,30 @@ def test_other_options_use_what_they_do_not_change_and_say_why_the_rest_is_remov
     out = tmp_path / "seeds" / "store"
     stopped(listing, out, "d2")
     assert goes_on(listing, out, seed=7) == Resumed(kept=0, parts=6, dropped=5, reasons=("seed was 0, is 7",))
+
+
+@pytest.mark.parametrize("change", ["none", "another domain", "a source of one"])
+def test_small_domains_are_merged_together_and_used_where_none_of_them_has_changed(
+    tmp_path: Path, listing: Path, monkeypatch: pytest.MonkeyPatch, change: str
+):
+    write_lines(tmp_path / "in" / "new.jsonl", [{"text": "new", "id": 1}])
+    write_lines(tmp_path / "in" / "z.jsonl", [{"text": "last", "id": 1}])
+    listing.write_text(listing.read_text() + "  z: {files: [in/z.jsonl], id: id}\n")
+    ingest(listing, tmp_path / "apart")
+    monkeypatch.setattr("mixture.store.intake.resumption._MERGE_DOMAINS", 3)
+    ingest(listing, tmp_path / "together")
+    assert all_bytes(tmp_path / "together") == all_bytes(tmp_path / "apart")
+    out = tmp_path / "store"
+    stopped(listing, out, "z")
+    expected = Resumed(kept=5, parts=6, dropped=0, reasons=())
+    match change:
+        case "another domain":  # between those that are merged
+            listing.write_text(listing.read_text() + "  d11: {files: [in/new.jsonl], id: id}\n")
+            expected = Resumed(kept=5, parts=7, dropped=0, reasons=())
+        case "a source of one":
+            (tmp_path / "in" / "new.jsonl").replace(tmp_path / "in" / "1.jsonl")
+            expected = Resumed(kept=3, parts=6, dropped=2, reasons=())
+    assert goes_on(listing, out) == expected
 
 
 def test_begun_anew_it_uses_nothing(tmp_path: Path, listing: Path):
