@@ -6,7 +6,6 @@ import hashlib
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
@@ -45,7 +44,9 @@ ROW_GROUP = 1 << 14
 """Documents. A group is read to look up one of them: 1.2 ms, and 4.4 ms with four times as many. Fewer would make the
 footer, which every opened store keeps in memory, large: it has some 400 bytes a group."""
 FILE_TOKENS = 1 << 30
-_MEMORY = "256MB"  # of DuckDB: with four times as much, it sorts ten million ids in the same time
+_MEMORY = ("256MB", "1GB", "4GB")
+"""Of DuckDB, each where the one before is too little, as for ids of 10 KB, of which it holds a row group at once. With
+four times as much, it sorts ten million short ids in the same time."""
 
 
 def document_schema(attributes: Mapping[str, pa.DataType]) -> pa.Schema:
@@ -202,12 +203,12 @@ def _write_documents(
 
 def _write_index(folder: Path) -> None:
     """Write documents_by_id.parquet: every id, in order, with its row in documents.parquet."""
-    with _database(folder) as connection:
-        connection.execute(
-            f"COPY (SELECT id, file_row_number AS row FROM read_parquet({_quoted(folder / DOCUMENTS)}, "
-            f"file_row_number = true) ORDER BY id, row) TO {_quoted(folder / DOCUMENTS_BY_ID)} "
-            f"(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {ROW_GROUP})"
-        )
+    _asked(
+        folder,
+        f"COPY (SELECT id, file_row_number AS row FROM read_parquet({_quoted(folder / DOCUMENTS)}, "
+        f"file_row_number = true) ORDER BY id, row) TO {_quoted(folder / DOCUMENTS_BY_ID)} "
+        f"(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {ROW_GROUP})",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,24 +246,32 @@ def document_tables(domains: Iterable[StoredDocuments]) -> Iterator[pa.Table]:
 
 def shared_ids(folder: Path) -> dict[str, int]:
     """How many documents of each domain have an id that another document of it has."""
-    with _database(folder) as connection:
-        rows = connection.execute(
-            "SELECT domain, sum(n)::BIGINT FROM (SELECT domain, id, count(*) AS n FROM read_parquet(?) "
-            "GROUP BY domain, id HAVING n > 1) GROUP BY domain",
-            [str(folder / DOCUMENTS)],
-        ).fetchall()
-    return dict(rows)
-
-
-@contextmanager
-def _database(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A DuckDB that spills to the folder what memory does not hold. One thread: the same rows give the same file."""
-    with duckdb.connect() as connection:
-        connection.execute(
-            f"SET threads = 1; SET memory_limit = '{_MEMORY}'; SET temp_directory = {_quoted(folder / 'spill')}"
+    return dict(
+        _asked(
+            folder,
+            "SELECT domain, sum(n)::BIGINT FROM (SELECT domain, id, count(*) AS n FROM "
+            f"read_parquet({_quoted(folder / DOCUMENTS)}) GROUP BY domain, id HAVING n > 1) GROUP BY domain",
         )
-        yield connection
-    shutil.rmtree(folder / "spill", ignore_errors=True)
+    )
+
+
+def _asked(folder: Path, query: str) -> list[Any]:
+    """What DuckDB answers. It spills to the folder what memory does not hold. Errors: duckdb.Error."""
+    spill = folder / "spill"
+    for memory in _MEMORY:
+        try:
+            with duckdb.connect() as connection:
+                # One thread: the same rows give the same file.
+                connection.execute(
+                    f"SET threads = 1; SET memory_limit = '{memory}'; SET temp_directory = {_quoted(spill)}"
+                )
+                return connection.execute(query).fetchall()
+        except duckdb.OutOfMemoryException:
+            if memory == _MEMORY[-1]:
+                raise
+        finally:
+            shutil.rmtree(spill, ignore_errors=True)
+    raise AssertionError("the last attempt gives or raises")
 
 
 def _quoted(path: Path) -> str:
