@@ -9,7 +9,7 @@ from pathlib import Path
 from mixture.errors import IngestError, Place
 from mixture.names import HELD_OUT_ENDING, look_alikes
 from mixture.store.intake.jobs import MergedDomain, ReadResult
-from mixture.store.intake.quarantine import Example
+from mixture.store.intake.quarantine import Example, printable
 from mixture.store.intake.report import ColumnReport, DomainReport, IngestReport, Reason
 from mixture.store.intake.sources import SourceGroup, Sources
 from mixture.store.intake.targets import Target
@@ -24,7 +24,7 @@ def refusal(group: SourceGroup, example: Example) -> IngestError:
 
 
 def _place(group: SourceGroup, example: Example) -> Place:
-    file = next(file for file in group.files if file.shown == example.file)
+    file = next(file for file in group.files if printable(file.shown) == example.file)
     return place_of(file, example.byte)
 
 

@@ -50,7 +50,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A row of the table. file: as the sources file reaches it."""
+    """A row of the table. file: as the sources file reaches it, in UTF-8."""
 
     reason: Reason
     domain: str | None
@@ -107,7 +107,7 @@ class Ward:
             Example(
                 reason=left.reason,
                 domain=domain,
-                file=file.shown,
+                file=printable(file.shown),
                 row=None if lines or whole else left.at,
                 byte=left.at if lines else None,
                 id=_cut(left.id),
@@ -130,7 +130,7 @@ class Quarantine:
 
     def __init__(self, files: Sequence[str]) -> None:
         """files: of all sources, in order, as the sources file reaches them."""
-        self._order = {file: number for number, file in enumerate(files)}
+        self._order = {printable(file): number for number, file in enumerate(files)}
         self._kept: list[Example] = []
 
     def add(self, examples: Iterable[Example]) -> None:
@@ -151,9 +151,7 @@ class Quarantine:
     @property
     def table(self) -> pa.Table | None:
         """The table that goes with the store; None: nothing was left out."""
-        rows = [
-            {name: getattr(one, name) for name in _COLUMNS} | {"file": printable(one.file)} for one in self._first()
-        ]
+        rows = [{name: getattr(one, name) for name in _COLUMNS} for one in self._first()]
         return pa.Table.from_pylist(rows, schema=pa.schema(_COLUMNS)) if rows else None
 
 

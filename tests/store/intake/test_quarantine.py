@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from collections import Counter
 from pathlib import Path
 
@@ -12,8 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 from store.makers import WriteSources, write_lines
 
-from mixture.errors import IngestError, StoreError
+from mixture.errors import IngestError, Place, StoreError
 from mixture.store import Reason, Unfit, ingest, open_store, verify_store
+from mixture.store.intake.quarantine import EXAMPLES
 
 QUARANTINE = "quarantine.parquet"
 
@@ -163,3 +165,26 @@ def test_long_ids_and_texts_are_cut(tmp_path: Path, sources: WriteSources):
     ingest(sources("domains: {web: {files: [in.jsonl], id: id}}"), tmp_path / "store")
     (row,) = table_of(tmp_path / "store")
     assert (len(str(row["id"])), row["start"]) == (100, "\u200b" * 100)
+
+
+def test_files_whose_names_are_not_utf8_are_named_in_escapes(tmp_path: Path, sources: WriteSources):
+    name = os.fsdecode(b"in\xff.jsonl")
+    write_lines(tmp_path / name, [{"text": "good"}, {"text": ""}])
+    listing = sources("domains: {web: {files: [in*.jsonl]}}")
+    ingest(listing, tmp_path / "store")
+    assert [row["file"] for row in table_of(tmp_path / "store")] == ["in\\udcff.jsonl"]
+    with pytest.raises(IngestError) as caught:
+        ingest(listing, tmp_path / "strict", unfit=Unfit.REFUSE)
+    assert caught.value.place == Place(file=str(tmp_path / name), line=2)
+
+
+def test_the_first_examples_do_not_depend_on_the_order_in_which_files_are_listed(tmp_path: Path, sources: WriteSources):
+    for name in "ab":
+        write_lines(tmp_path / f"{name}.jsonl", [{"text": "", "id": f"{name}{n}"} for n in range(EXAMPLES)])
+    write_lines(tmp_path / "c.jsonl", [{"text": "good", "id": "c"}])
+    tables = []
+    for names in ("a.jsonl, b.jsonl, c.jsonl", "c.jsonl, b.jsonl, a.jsonl"):
+        ingest(sources(f"domains: {{web: {{files: [{names}], id: id}}}}"), tmp_path / names)
+        tables.append(table_of(tmp_path / names))
+    assert tables[0] == tables[1]
+    assert [row["id"] for row in tables[0]] == [f"a{n}" for n in range(EXAMPLES)]
