@@ -37,9 +37,9 @@ from mixture.spec import Groups, Spec, WhereGroup, parse_spec
 from mixture.spec.tables import named_tables
 
 MOST_WEIGHTS = 200_000
-"""Phases times domains: planning these takes some 4 seconds and 0.5 GB."""
+"""Phases and stairs of transitions, times domains: planning these takes some 4 seconds and 0.5 GB."""
 MOST_PHASES = 1_000
-"""Each takes some 2 ms, and as much to read."""
+"""Stairs counted in. Each takes some 2 ms, and as much to read."""
 MOST_CONDITIONS = 200
 """Each takes some 30 ms: a database of its own."""
 CONDITION_SECONDS = 20.0
@@ -143,9 +143,9 @@ def _bundle(
 
 def _again(given: Lock, spec: Spec, catalog: Catalog) -> Plan:
     """The plan of a lock that spec and tables alone do not give. Raises Problem 409 `lock-differs`."""
-    weights = len(given.phases) * len(given.data.domains)
-    if weights > MOST_WEIGHTS:
-        detail = f"a lock of {len(given.phases):,} phases of {len(given.data.domains):,} domains is too large"
+    sets, domains = weight_sets(given), len(given.data.domains)
+    if sets * domains > MOST_WEIGHTS:
+        detail = f"a lock of {sets:,} sets of weights of {domains:,} domains is too large"
         raise Problem(422, detail, code="too-many-weights", hint=f"up to {MOST_WEIGHTS:,} weights are right")
     check_listed(given, catalog)
     try:
@@ -154,6 +154,11 @@ def _again(given: Lock, spec: Spec, catalog: Catalog) -> Plan:
         facts = {"given": write_digest(given.digest)}
         hint = "make the lock again, with `mixture amend` from the lock that it amends"
         raise Problem(409, error.message, code="lock-differs", hint=hint, facts=facts) from error
+
+
+def weight_sets(lock: Lock) -> int:
+    """How many sets of weights a lock's run has, one after the other; a phase of the same weights counts, too."""
+    return max(len(lock.phases), len(lock.data.segments))
 
 
 def check_listed(lock: Lock, catalog: Catalog) -> None:
@@ -213,9 +218,10 @@ class _TimedCatalog(Catalog):
 
 def _read_catalog(spec: Spec) -> Catalog:
     """The spec's catalog, where planning all phases over its domains does not take too much."""
-    phases = len(spec.phases)
-    if phases > MOST_PHASES:
-        raise Problem(422, f"{phases:,} phases, of at most {MOST_PHASES:,}", code="too-many-phases")
+    sets = sum(phase.weight_sets for phase in spec.phases)
+    what = "phases" if sets == len(spec.phases) else "phases and parts of transitions"
+    if sets > MOST_PHASES:
+        raise Problem(422, f"{sets:,} {what}, of at most {MOST_PHASES:,}", code="too-many-phases")
     groups = [group for phase in spec.phases if isinstance(phase.weights, Groups) for group in phase.weights.groups]
     conditions = sum(isinstance(group, WhereGroup) for group in groups)
     if conditions > MOST_CONDITIONS:
@@ -223,8 +229,8 @@ def _read_catalog(spec: Spec) -> Catalog:
         raise Problem(422, detail, code="too-many-conditions", hint="weights in a column of a table are read at once")
     catalog = read_catalog(spec.catalog.path, domain=spec.catalog.domain, place=spec.place("catalog"))
     domains = len(catalog.domains)
-    if phases * domains > MOST_WEIGHTS:
-        detail = f"{phases:,} phases of {domains:,} domains are more than {MOST_WEIGHTS:,} weights"
+    if sets * domains > MOST_WEIGHTS:
+        detail = f"{sets:,} {what} of {domains:,} domains are more than {MOST_WEIGHTS:,} weights"
         raise Problem(422, detail, code="too-many-weights")
     parts = {field.name: getattr(catalog, field.name) for field in fields(catalog)}
     return _TimedCatalog(**parts, until=time.monotonic() + CONDITION_SECONDS)

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, cast
 
 from api.bundle_tables import lay_out
+from api.bundles import weight_sets
 from api.grouping import grouped
 from api.library import LoadedMixture
 from api.pathless import told_without
@@ -41,7 +42,7 @@ from mixture.spec import (
 )
 
 MOST_WEIGHTS = 20_000
-"""Phases times domains: some 4 seconds, most of them for reading the spec that lists them. Anybody may ask."""
+"""Phases and stairs of transitions, times domains: some 4 seconds, most of them for reading the spec that lists them. Anybody may ask."""
 MOST_SPEC = 256 * 2**10
 """Characters of the spec, which is read twice: before and after the change."""
 
@@ -129,7 +130,7 @@ def check_whole(mixture: LoadedMixture) -> None:
 
 
 def _check_size(mixture: LoadedMixture) -> None:
-    weights = len(mixture.lock.phases) * len(mixture.catalog.domains)
+    weights = weight_sets(mixture.lock) * len(mixture.catalog.domains)
     if weights > MOST_WEIGHTS or len(mixture.spec_text) > MOST_SPEC:
         detail = f"this mixture is too large to be planned anew for anybody: it has {weights:,} weights"
         hint = f"up to {MOST_WEIGHTS:,}, and a spec of up to {MOST_SPEC:,} characters; `mixture plan` plans larger ones"

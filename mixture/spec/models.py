@@ -169,6 +169,11 @@ class Phase(_Model):
     mix_steps: int | None = None
     transition: Transition | None = None
 
+    @property
+    def weight_sets(self) -> int:
+        """How many sets of weights it has, one after the other: those of its transition's stairs, and its own."""
+        return 1 + (self.transition.parts if self.transition else 0)
+
 
 class Spec(_Model):
     """A mixture spec. Its paths are resolved against the folder that it lies in.

@@ -255,6 +255,14 @@ def test_what_would_take_too_much_to_plan_is_refused(put):
     spec = SPEC[: SPEC.index("  - phase: first")] + phases
     body = {"spec": spec, "tables": {"cells.csv": tables["cells.csv"]}}
     assert "1,003 domains" in put("small", body, status=422, code="too-many-weights").json()["detail"]
+    stairs = "  - {phase: first, share: 50%, weights: uniform}\n"
+    stairs += "  - {phase: second, weights: proportional, transition: {steps: 999, parts: 2}}\n"
+    spec = SPEC[: SPEC.index("budget")] + "budget: 2000 steps\nphases:\n" + stairs
+    body = {"spec": spec.replace("parts: 2", "parts: 299"), "tables": {"cells.csv": tables["cells.csv"]}}
+    refused = put("small", body, status=422, code="too-many-weights").json()
+    assert "301 phases and parts of transitions of 1,003 domains" in refused["detail"]
+    body = {"spec": spec.replace("parts: 2", "parts: 999"), "tables": {"cells.csv": CELLS}}
+    assert "1,001 phases and parts" in put("small", body, status=422, code="too-many-phases").json()["detail"]
     large = SMALL["tables"] | {"cells.csv": CELLS + "x" * 17_000_000}
     put("small", SMALL | {"tables": large}, status=413, code="tables-too-large")
     out = io.BytesIO()

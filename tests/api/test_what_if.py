@@ -14,7 +14,7 @@ from api_helpers import MIXTURES, ask, client_of
 from api.limits import what_if_places
 from api.problems import Problem
 from api.repository import Scope
-from mixture.plan import make_plan, plan_json
+from mixture.plan import make_lock, make_plan, plan_json, write_lock
 from mixture.spec import load_spec, parse_spec
 
 DEMO = "/v1/mixtures/demo/what-if"
@@ -260,6 +260,23 @@ def test_a_body_of_more_than_a_mebibyte_is_refused_declared_or_not(client):
 def test_a_mixture_that_is_too_large_is_refused_before_it_is_planned(make_app, monkeypatch):
     monkeypatch.setattr("api.what_if.MOST_WEIGHTS", 19)
     answer = ask(make_app(), "POST", DEMO, json={})
+    assert (answer.status_code, answer.json()["code"]) == (422, "too-many-weights")
+
+
+def test_stairs_of_a_transition_count_among_the_weights_of_a_mixture(make_app, monkeypatch, tmp_path):
+    text = (MIXTURES / "demo/mixture.yaml").read_text()
+    folder = tmp_path / "demo"
+    folder.mkdir()
+    (folder / "catalog.csv").write_text((MIXTURES / "demo/catalog.csv").read_text())
+    batch = "    batch: 256 sequences\n"
+    assert batch in text
+    (folder / "mixture.yaml").write_text(text.replace(batch, f"{batch}    transition: {{steps: 50, parts: 20}}\n"))
+    plan = make_plan(load_spec(folder / "mixture.yaml"))
+    write_lock(make_lock(plan), folder / "mixture.lock.json")
+    app = make_app(mixtures_dirs=(tmp_path,))
+    assert ask(app, "POST", DEMO, json={}).status_code == 200
+    monkeypatch.setattr("api.what_if.MOST_WEIGHTS", 21 * len(plan.domains))
+    answer = ask(app, "POST", DEMO, json={})
     assert (answer.status_code, answer.json()["code"]) == (422, "too-many-weights")
 
 
