@@ -42,7 +42,8 @@ from mixture.spec import (
 )
 
 MOST_WEIGHTS = 20_000
-"""Phases and stairs of transitions, times domains: some 4 seconds, most of them for reading the spec that lists them. Anybody may ask."""
+"""Phases and stairs of transitions, times domains: some 4 seconds, most of them for reading the spec that lists them.
+Anybody may ask."""
 MOST_SPEC = 256 * 2**10
 """Characters of the spec, which is read twice: before and after the change."""
 

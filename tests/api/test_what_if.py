@@ -276,7 +276,7 @@ def test_stairs_of_a_transition_count_among_the_weights_of_a_mixture(make_app, m
     app = make_app(mixtures_dirs=(tmp_path,))
     assert ask(app, "POST", DEMO, json={}).status_code == 200
     monkeypatch.setattr("api.what_if.MOST_WEIGHTS", 21 * len(plan.domains))
-    answer = ask(app, "POST", DEMO, json={})
+    answer = ask(app, "POST", DEMO, json={"budget": "21B tokens"})
     assert (answer.status_code, answer.json()["code"]) == (422, "too-many-weights")
 
 
