@@ -33,8 +33,9 @@ def init(
 ) -> None:
     """Write a commented spec for a catalog, which plans without an error, to be changed.
 
-    80% of its run read all domains by their size, 20% more of the best, by a column of the catalog that says quality,
-    or more of the small. The schema that editors check it with is written beside it, where it is not there.
+    The first 80% of its run read all domains by their size. The last 20% read more of the best, where a column of the
+    catalog says quality, and otherwise more of the small. The schema by which editors check it is written
+    beside it, where it is not there.
     """
     from mixture.catalog import read_catalog
     from mixture.objects import Address, located

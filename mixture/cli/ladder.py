@@ -89,9 +89,9 @@ def _sizes(rungs: Sequence[str]) -> list[RungSize]:
 def show(ladder: Sequence[Rung], *, most: int | None) -> None:
     """Print the rungs, the epochs of their domains, of which the `most` that are farthest off or all, and findings."""
     full = ladder[0].full
+    rungs = "1 rung" if len(ladder) == 1 else f"{len(ladder)} rungs"
     print_styled(
-        f"[bold]{plain(full.spec.mixture)}[/bold]: {len(ladder)} rungs of a run of {full.steps:,} steps,"
-        f" {full.tokens:,} tokens\n"
+        f"[bold]{plain(full.spec.mixture)}[/bold]: {rungs} of a run of {full.steps:,} steps, {full.tokens:,} tokens\n"
     )
     print_table(_rungs(ladder))
     print_table(_domains(ladder, most))

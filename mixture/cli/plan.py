@@ -197,7 +197,8 @@ def show(plan: Plan, *, most: int | None) -> None:
         f"{left:,} tokens stand behind the last whole sequence of {longest:,} of their domains: no epoch reads them\n"
     )
     refusing = len(plan.refusals)
-    print_styled(f"[bold]Findings[/bold]: {len(plan.findings)}, {refusing or 'none'} of them refuse a lock")
+    refuse = "refuses" if refusing == 1 else "refuse"
+    print_styled(f"[bold]Findings[/bold]: {len(plan.findings)}, {refusing or 'none'} of them {refuse} a lock")
     for finding in plan.findings:
         print_styled(_styled(finding))
 
