@@ -94,7 +94,8 @@ def _mixtures(folders: Sequence[Path] | None) -> list[LoadedMixture]:
         raise MixtureError(left.detail, code=left.code, place=Place(file=left.folder))
     if not found:
         looked = ", ".join(map(str, asked))
-        raise MixtureError(f"no mixtures in {looked}", code="no-mixtures", hint="`mixture demo` makes one in demo/")
+        hint = "a folder with mixture.yaml and mixture.lock.json is one; `mixture demo` makes one in demo/"
+        raise MixtureError(f"no mixtures in {looked}", code="no-mixtures", hint=hint)
     return found
 
 
