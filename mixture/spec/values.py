@@ -69,6 +69,16 @@ def read_domain(node: Node) -> str:
     return name
 
 
+def read_stored_domain(node: Node) -> str:
+    """The name of a domain of a store: one that a phase may weigh, or held-out documents of one."""
+    name = read_text(node)
+    trained = name.removesuffix(HELD_OUT_ENDING)
+    if not trained or is_held_out(trained):
+        message = f"{quote(name)}: {HELD_OUT_ENDING} stands once behind a domain's name, and {DIGEST_MARK} is reserved"
+        refuse(node.place, message, code="reserved-name")
+    return name
+
+
 def read_path(node: Node) -> Path:
     """A path, relative to the folder that the spec lies in, or an address, which `mixture.objects.located` tells."""
     place = read_located(node)

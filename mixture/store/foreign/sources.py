@@ -27,7 +27,7 @@ from mixture.spec.errors import Gatherer, refuse
 from mixture.spec.fields import read_fields, read_items, unique_entries
 from mixture.spec.nodes import Mapping, Node
 from mixture.spec.source import decode_source, read_source
-from mixture.spec.values import read_count, read_domain, read_located, read_path, read_text, read_word
+from mixture.spec.values import read_count, read_located, read_path, read_stored_domain, read_text, read_word
 from mixture.store.intake.labels import Labels, read_labels
 from mixture.store.intake.sources import TokenType
 from mixture.store.linked import How, LinkedFormat
@@ -128,7 +128,7 @@ def _read_domains(node: Node, before: str) -> list[LinkSource]:
     domains = []
     for key, value in unique_entries(node, gatherer):
         with gatherer:
-            domains.append(_read_domain(read_domain(key), value, before))
+            domains.append(_read_domain(read_stored_domain(key), value, before))
     gatherer.finish()
     return domains
 

@@ -8,9 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from store.makers import write_lines
 from stream_helpers import DOMAINS, bytes_of, lock_over, make_store
 
-from mixture.store import ExportFormat, Store, build_catalog, export_store, open_store, verify_store
+from mixture.errors import SpecError
+from mixture.store import ExportFormat, Store, build_catalog, export_store, ingest, open_store, verify_store
 from mixture.stream import open_stream
 
 PHASES = """\
@@ -139,3 +141,25 @@ def test_domains_of_every_format_mix_in_one_catalog(native, tmp_path):
     lock = lock_over(native, tmp_path / "a", PHASES, **RUN)
     other = lock_over(linked, tmp_path / "b", PHASES, **RUN)
     assert bytes_of(open_stream(other, linked, 1, 2)) == bytes_of(open_stream(lock, native, 1, 2))
+
+
+@pytest.mark.parametrize("write", [as_parquet, as_store, as_megatron])
+def test_held_out_domains_are_held_out_in_a_catalog_too(tmp_path, write):
+    rows = [{"text": f"text {number}", "id": number} for number in range(60)]
+    write_lines(tmp_path / "in.jsonl", rows)
+    (tmp_path / "sources.yaml").write_text(
+        "domains: {web: {files: [in.jsonl], id: id, holdout: {share: 30%}}}", encoding="utf-8"
+    )
+    store = open_store(ingest(tmp_path / "sources.yaml", tmp_path / "store").path)
+    linked = open_store(build_catalog(write(store, tmp_path / "files"), tmp_path / "catalog").path)
+    assert list(linked.domains) == ["web", "web@validation"]
+    for name, domain in store.domains.items():
+        assert np.array_equal(linked.read(name, 0, domain.tokens), store.read(name, 0, domain.tokens))
+
+
+@pytest.mark.parametrize("name", ["'@validation'", "web@validation@validation", "a@sha256:1", "a@sha256:1@validation"])
+def test_other_reserved_names_are_refused(tmp_path, name):
+    (tmp_path / "sources.yaml").write_text(f"{HEAD}  {name}: {{format: npy, files: [a.npy]}}", encoding="utf-8")
+    with pytest.raises(SpecError, match="reserved") as caught:
+        build_catalog(tmp_path / "sources.yaml", tmp_path / "catalog")
+    assert caught.value.code == "reserved-name"
