@@ -36,10 +36,10 @@ def _list(wanted: bool) -> None:
         return
     from mixture.formats import FORMATS
 
-    shown = table("Formats", "<format", "<weights count", "<a file holds", "<import", "<what it is")
+    shown = table("Formats", "<format", "<weights count", "<may change within a file", "<import", "<what it is")
     for form in FORMATS.values():
         units = " or ".join(form.units)
-        holds = ", ".join(sorted(form.holds)) or "one phase"
+        holds = ", ".join(sorted(form.holds)) or "nothing"
         shown.add_row(form.name, units, holds, "yes" if form.read else "no", plain(form.title))
     print_table(shown)
     raise typer.Exit

@@ -23,7 +23,7 @@ class WeightUnit(StrEnum):
 
 
 class Holds(StrEnum):
-    """What one file of a format can say of a run beside one set of weights."""
+    """What may change with the weights within one file of a format. A file that counts in tokens need not say it."""
 
     PHASES = "phases"
     LENGTHS = "lengths"
@@ -73,7 +73,7 @@ class MixtureFormat:
     name:   as commands and addresses have it
     title:  whose it is, and the keys that it is about
     units:  what its weights may count, the usual first: some trainers draw what they find, documents or packed rows
-    holds:  what one file can say; what it can not goes into a file each, or into a remark
+    holds:  what may change within one file; what may not goes into a file each, or into a remark
     draws:  a sentence on how its reader turns weights into data, which says how exact they are there
     write:  files for a run
     read:   what files say, each a phase of its own or one with all of them; None where there is no way back
