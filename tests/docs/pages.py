@@ -47,3 +47,10 @@ def worked_values(name: str) -> list[tuple[str, str]]:
     """(what is computed, its value as written) of all lines of a page's `values` blocks."""
     lines = [line for block in blocks(name) if block.language == "values" for line in block.text.splitlines()]
     return [(left.strip(), right.strip()) for left, _, right in (line.rpartition(" = ") for line in lines)]
+
+
+def rows_of(name: str, *, head: str, beside: str | None = None) -> list[list[str]]:
+    """The cells of all rows of a page's tables whose first column is called so, and another as `beside` says."""
+    tables = re.findall(r"(?:^\|.*\n)+", page(name), re.MULTILINE)
+    parted = [[[cell.strip() for cell in line[1:-1].split("|")] for line in table.splitlines()] for table in tables]
+    return [row for first, _, *rows in parted if first[0] == head and beside in (None, *first) for row in rows]

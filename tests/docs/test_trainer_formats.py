@@ -1,0 +1,152 @@
+"""docs/formats.md runs from its first line to its last, and says of every format what the code says."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import typer
+from docs.folder import run_block
+from docs.pages import ROOT, blocks, page, rows_of
+from docs.toys import commands
+from format_trips import put, readable, weighed
+
+from mixture.catalog import read_catalog
+from mixture.cli.app import app
+from mixture.errors import SpecError
+from mixture.formats import FORMATS, export, read_file
+from mixture.plan import make_plan, read_lock
+from mixture.spec import load_spec
+from mixture.store import ExportFormat, open_store
+from mixture.store.foreign.sources import link_source
+from mixture.store.linked import LinkedFormat
+
+PAGE = "formats.md"
+PHASES = ("1-pretraining", "2-midtraining")
+"""Of the page's mixture, as names of files have them."""
+SOURCES = {path.stem.replace("_", "-"): path for path in (ROOT / "mixture" / "formats").glob("*.py")}
+KEYS = {
+    "files": ["a"], "dtype": "uint16", "documents": "none", "column": "ids", "id": "id", "path": "store", "domain": "d"
+}  # fmt: skip
+"""Keys of a domain of token files, with values that are right."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder behind the page's last block."""
+    place = tmp_path_factory.mktemp("formats")
+    for block in blocks(PAGE):
+        run_block(block, place)
+    return place
+
+
+def table(head: str, column: str) -> list[list[str]]:
+    """The rows of the table that has these words at the head of its first column and of another."""
+    found = rows_of(PAGE, head=head, beside=column)
+    assert found
+    return found
+
+
+def code(cell: str) -> list[str]:
+    """What stands as code in a cell."""
+    return re.findall("`([^`]+)`", cell)
+
+
+def test_every_format_that_can_be_imported_comes_back_as_it_was_written(folder: Path) -> None:
+    lock = read_lock(folder / "toy.lock.json")
+    for name, form in FORMATS.items():
+        assert (folder / name).is_dir()
+        assert (folder / f"from-{name}").is_dir() == (form.read is not None)
+        if form.read is not None:
+            plan = make_plan(load_spec(folder / f"from-{name}" / "mixture.yaml"))
+            assert weighed(plan) == weighed(lock), name
+            assert plan.data.batches == lock.data.batches, name
+
+
+def test_every_format_has_a_line_with_its_unit_its_files_and_what_comes_back(folder: Path) -> None:
+    lock, catalog = read_lock(folder / "toy.lock.json"), read_catalog(folder / "cells.csv")
+    rows = table("format", "weights count")
+    assert [code(row[0])[0] for row in rows] == list(FORMATS)
+    for cell, whose, units, changes, files, back in rows:
+        form = FORMATS[code(cell)[0]]
+        assert form.title.startswith(whose)
+        assert units == " or ".join(form.units)
+        assert changes == ", ".join(sorted(form.holds))
+        unit = next((one for one in form.units if one == "sequences"), form.unit)
+        exported = export(lock, form, catalog=catalog, unit=unit)
+        names = {name.replace("PHASE", part) for name in code(files) for part in PHASES}
+        assert {name.replace("NAME", "toy") for name in names} == set(exported.files)
+        if form.read is None:
+            assert back == "is not imported"
+            continue
+        paths = readable(exported, put(folder / "read" / form.name, exported.files))
+        said = form.read([read_file(path) for path in paths], form.unit)
+        phase = said.phases[0]
+        found = {
+            "name": said.name, "steps": phase.steps, "tokens": phase.tokens,
+            "phases' names": phase.name if phase.name == "pretraining" else None,
+            "length": phase.sequence_length, "batch": phase.batch_sequences, "seed": said.seed,
+            "tokenizer": said.tokenizer, "sizes": said.tokens or None,
+        }  # fmt: skip
+        assert set(back.split(", ")) == {what for what, value in found.items() if value is not None}, form.name
+
+
+def notes(path: Path) -> set[str]:
+    """The codes of remarks that a file makes."""
+    calls = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
+    codes = [call.args[0] for call in calls if getattr(call.func, "id", "") == "Remark"]
+    assert all(isinstance(one, ast.Constant) for one in codes), path
+    return {str(one.value) for one in codes if isinstance(one, ast.Constant)}
+
+
+def test_every_format_has_a_line_on_how_its_trainer_draws_and_what_it_can_not_say() -> None:
+    rows = table("format", "what it makes of weights")
+    assert {code(cell)[0]: draws for cell, draws, *_ in rows} == {form.name: form.draws for form in FORMATS.values()}
+    for cell, _, said in rows:
+        own = SOURCES.get(code(cell)[0], SOURCES["plan-csv"])
+        assert set(code(said)) == notes(own), own.name
+
+
+def test_every_note_is_described_and_no_other() -> None:
+    known = set().union(*(notes(path) for path in SOURCES.values()))
+    assert {"domains-vanish", "weights-converted", "order-not-kept"} <= known
+    assert {name for cell, *_ in rows_of(PAGE, head="note") for name in code(cell)} == known
+
+
+def test_every_option_of_the_two_commands_has_a_line_and_no_other() -> None:
+    program = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    options = {(name, max(held.opts, key=len)) for name in ("export", "import") for held in program[name].params}
+    named = rows_of(PAGE, head="option")
+    said = {(owner, option) for names, owners, *_ in named for owner in code(owners) for option in code(names)}
+    assert said == {(name, option) for name, option in options if option.startswith("--")}
+
+
+def takes(form: LinkedFormat, key: str) -> bool:
+    """Whether a domain of a format may have a key."""
+    needed = {"path": "store"} if form is LinkedFormat.STORE else {"files": ["a"]}
+    try:
+        link_source("d", {"format": form.value, **needed, key: KEYS[key]}, ROOT)
+    except SpecError:
+        return False
+    return True
+
+
+def test_every_format_of_token_files_has_a_line_with_its_keys() -> None:
+    rows = table("format", "keys of a domain")
+    assert [code(row[0])[0] for row in rows] == [form.value for form in LinkedFormat]
+    for cell, _, keys, _ in rows:
+        assert set(code(keys)) == {key for key in KEYS if takes(LinkedFormat(code(cell)[0]), key)}, cell
+    ways = {words.split("--format ")[1].split()[0] for block in blocks(PAGE) for words, _ in commands(block.text)
+            if words.startswith("mixture export-store")}  # fmt: skip
+    assert ways == {form.value for form in ExportFormat}
+    assert all(f"`{way}` (" in page(PAGE) for way in ways)
+
+
+def test_tokens_that_went_out_and_came_back_are_the_same(folder: Path) -> None:
+    stores = [open_store(folder / name) for name in ("store", "catalog", "catalog-again")]
+    first, *others = [store.read("notes", 0, store.domains["notes"].tokens) for store in stores]
+    assert len(first) > 30
+    assert all(np.array_equal(first, other) for other in others)
