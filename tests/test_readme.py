@@ -1,4 +1,4 @@
-"""Every command of the README runs, and every Python block too."""
+"""Every command of the README and of the page of the service runs, and every Python block too."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from service_processes import start_copy
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-CONSOLE = [line[2:] for block in re.findall(r"```console\n(.*?)```", README, re.DOTALL) for line in block.splitlines()]
-PYTHON = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-SHELL = re.findall(r"```sh\n(.*?)```", README, re.DOTALL)
+BOTH = README + (ROOT / "docs" / "service.md").read_text(encoding="utf-8")
+CONSOLE = [line[2:] for block in re.findall(r"```console\n(.*?)```", BOTH, re.DOTALL) for line in block.splitlines()]
+PYTHON = re.findall(r"```python\n(.*?)```", BOTH, re.DOTALL)
+SHELL = re.findall(r"```sh\n(.*?)```", BOTH, re.DOTALL)
 SERVICE = "http://127.0.0.1:8000"
-"""Where the README has its service; here it listens on a free port."""
+"""Where they have the service; here it listens on a free port."""
 
 
 @pytest.fixture(scope="module")

@@ -62,9 +62,9 @@ def test_all_settings_are_shown_as_they_are_and_passwords_are_not(tmp_path: Path
     assert list(tmp_path.iterdir()) == [], "nothing was started"
 
 
-def test_the_readme_lists_the_settings_that_there_are():
-    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    listed = [line for line in readme.splitlines() if line.startswith("| `MIXTURE_")]
+def test_the_page_of_the_service_lists_the_settings_that_there_are():
+    page = (Path(__file__).parents[2] / "docs" / "service.md").read_text(encoding="utf-8")
+    listed = [line for line in page.splitlines() if line.startswith("| `MIXTURE_")]
     assert listed == [
         f"| `{setting.variable}` | {f'`{setting.default}`' if setting.default else ''} | {setting.meaning} |"
         for setting in setting_texts(Settings())
