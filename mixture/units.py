@@ -112,8 +112,13 @@ def whole_number(text: str, value: Fraction, *, least: int = 1, most: int = LARG
 
 
 def format_count(count: int) -> str:
-    """All digits, in thousands: 18,005,144,633,344."""
+    """All digits, in thousands, as prose has them: 18,005,144,633,344."""
     return f"{count:,}"
+
+
+def format_written(count: int) -> str:
+    """All digits as a spec and a command read them, for what is to be written there: 18_005_144_633_344."""
+    return f"{count:_}"
 
 
 def format_short(count: int) -> str:
@@ -188,7 +193,7 @@ def _value(text: str, match: re.Match[str], suffix: str) -> Fraction:
     if len(exponent) > 4 or abs(int(exponent)) > _LARGEST_EXPONENT:
         _refuse("out-of-range", f"{quote(text)} is out of range", f"exponents go to {_LARGEST_EXPONENT}")
     if match["sign"] == "-":
-        _refuse("negative", f"{quote(text)} is negative", "0 or more is right here")
+        _refuse("negative", f"{quote(text)} is negative", "a number without a minus is right here")
     power = int(exponent) - len(decimals) + SUFFIXES.get(suffix, 0)
     return Fraction(int(whole + decimals)) * Fraction(10) ** power
 

@@ -24,7 +24,7 @@ from mixture.spec import (
     Unimax,
     rules_of,
 )
-from mixture.units import SUFFIXES, Unit, format_count, format_exact, parse_count, quote
+from mixture.units import SUFFIXES, Unit, format_count, format_exact, format_written, parse_count, quote
 
 LARGEST_BATCH = 2**31 - 1
 
@@ -147,7 +147,7 @@ def _scaled(spec: Spec, index: int | None, factor: Fraction, size: RungSize, own
         f"rung {size}: the batch of {where} would be {decimal(amount)} {batch.unit}",
         code="batch-not-whole",
         place=spec.place("batch") if index is None else batch_place(spec, index),
-        hint=f"batches keep their ratio; near it: {' or '.join(format_count(n) for n in near)} sequences",
+        hint=f"batches keep their ratio; near it: {' or '.join(f'{format_written(n)} sequences' for n in near)}",
         rung=str(size),
         amount=amount,
         near=near,

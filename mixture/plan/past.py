@@ -16,7 +16,7 @@ from mixture.plan.stairs import Part, changes_inside
 from mixture.plan.weights import PhaseWeights
 from mixture.schedule import WHOLE, ScheduleData
 from mixture.spec import Spec
-from mixture.units import format_count
+from mixture.units import format_count, format_written
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +186,7 @@ def _check_order(amendment: Amendment, spec: Spec) -> None:
                 " was read in the lock's order",
                 code="amend-changes-order",
                 place=spec.place(path),
-                hint=f"write {format_count(locked)}" + ("" if what == "seed" else ", or leave it out"),
+                hint=f"write {format_written(locked)}" + ("" if what == "seed" else ", or leave it out"),
                 locked=locked,
                 now=now,
             )

@@ -10,7 +10,7 @@ from mixture.errors import Place, SpecError
 from mixture.plan.figures import decimal
 from mixture.schedule import MAX_SEQUENCES
 from mixture.spec import BatchSize, Extent, Form, Phase, Spec
-from mixture.units import Unit, format_count
+from mixture.units import Unit, format_count, format_written
 
 MIX_SEQUENCES = 4096
 """A step with fewer sequences can not have the shares; by default enough steps for these are mixed together."""
@@ -262,7 +262,7 @@ def _check_dealt(spec: Spec, phase: PhaseSteps) -> None:
             f" at most {format_count(MOST_MIXED)} can be mixed",
             code="mix-too-large",
             place=spec.place(f"phases[{phase.index}].mix"),
-            hint=f"with this batch, up to {format_count(most)} step{'s' if most > 1 else ''};"
+            hint=f"with this batch, up to {format_written(most)} step{'s' if most > 1 else ''};"
             f" left out, it is enough steps for {format_count(MIX_SEQUENCES)} sequences",
             phase=phase.name,
             sequences=mixed,
@@ -288,7 +288,7 @@ def _batch_sequences(spec: Spec, index: int) -> int:
             f"a batch of {format_count(size.amount)} tokens is not whole sequences of {format_count(length)}",
             code="batch-not-whole",
             place=batch_place(spec, index),
-            hint=f"near it: {' or '.join(format_count(n) + ' tokens' for n in near)}",
+            hint=f"near it: {' or '.join(format_written(n) + ' tokens' for n in near)}",
             amount=size.amount,
             sequence_length=length,
             near=near,

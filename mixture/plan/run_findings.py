@@ -10,7 +10,7 @@ from mixture.plan.phases import PhaseSteps, batch_place, extent_place, round_hal
 from mixture.plan.weights import PhaseWeights
 from mixture.schedule import Schedule
 from mixture.spec import FindingCode, Spec, Temperature, rules_of
-from mixture.units import Unit, format_count
+from mixture.units import Unit, format_count, format_written
 
 
 def budget_mismatch(spec: Spec, phases: Sequence[PhaseSteps], *, is_amended: bool) -> Iterator[Finding]:
@@ -85,7 +85,7 @@ def undivided_batches(spec: Spec, phases: Sequence[PhaseSteps], world_size: int)
             f"a batch of {format_count(batch)} sequences (phase {phase.name!r}) can not be shared evenly by"
             f" {format_count(world_size)} ranks",
             batch_place(spec, phase.index),
-            f"nearest batches: {' or '.join(format_count(n) for n in near)} sequences",
+            f"nearest batches: {' or '.join(f'{format_written(n)} sequences' for n in near)}",
             {"phase": phase.name, "batch_sequences": batch, "world_size": world_size, "near": near},
         )
 
@@ -114,7 +114,7 @@ def packed_lengths(
             f"phase {phase.name!r} reads sequences of {format_count(length)} tokens of {named(other)}, whose rows are"
             f" packed to {format_count(rows)}",
             spec.place(where or "sequence_length"),
-            f"set sequence_length to {format_count(rows)}, or pack documents anew: `mixture pack STORE -L {length}`",
+            f"set sequence_length to {format_written(rows)}, or pack documents anew: `mixture pack STORE -L {length}`",
             {"phase": phase.name, "sequence_length": length, "packed": rows, "domains": other},
         )
 
@@ -199,7 +199,7 @@ def step_tokens_changed(spec: Spec, before: PhaseSteps | None, coming: Sequence[
         f" {format_count(before.batch_tokens)}: sequences of {format_count(after.sequence_length)} and not"
         f" {format_count(before.sequence_length)}, in batches of {format_count(after.batch_sequences)} as before",
         batch_place(spec, after.index),
-        f"`batch: {before.batch_tokens} tokens` keeps the tokens of a step",
+        f"`batch: {format_written(before.batch_tokens)} tokens` keeps the tokens of a step",
         {"first_step": after.first_step, "tokens_before": before.batch_tokens, "tokens": after.batch_tokens},
     )
 

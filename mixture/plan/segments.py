@@ -10,7 +10,7 @@ from mixture.errors import SpecError
 from mixture.plan.phases import PhaseSteps
 from mixture.schedule import Batch, Domain, ScheduleData, Segment
 from mixture.spec import Spec
-from mixture.units import format_count
+from mixture.units import format_count, format_written
 
 LEAST_BLOCK_TOKENS = 65_536
 MOST_BLOCK_TOKENS = (1 << 31) - 1
@@ -75,7 +75,7 @@ def _block_tokens(spec: Spec, lengths: Collection[int]) -> int:
             f"a block of {format_count(asked)} tokens does not hold whole sequences of {named} tokens",
             code="block-not-multiple",
             place=spec.place("shuffle.block"),
-            hint=f"near it: {' or '.join(format_count(n) for n in near)} tokens",
+            hint=f"near it: {' or '.join(f'{format_written(n)} tokens' for n in near)}",
             block_tokens=asked,
             near=near,
         )

@@ -13,7 +13,7 @@ from mixture.plan.phases import PhaseSteps, round_half_up
 from mixture.plan.weights import PhaseWeights
 from mixture.schedule import ScheduleData
 from mixture.spec import Spec
-from mixture.units import format_count
+from mixture.units import format_count, format_written
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def _stairs(spec: Spec, phase: PhaseSteps, old: PhaseWeights | None, new: PhaseW
             f" {format_count(phase.steps)}",
             code="transition-too-long",
             place=spec.place(f"{path}.steps"),
-            hint=f"at most {format_count(phase.steps)} steps, all of the phase",
+            hint=f"at most {format_written(phase.steps)} steps, all of the phase",
             phase=phase.name,
             steps=asked.steps,
             most=phase.steps,

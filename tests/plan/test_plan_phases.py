@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
 import pytest
@@ -280,6 +281,30 @@ def test_a_block_that_cuts_sequences_is_refused(write_spec):
     assert caught.value.facts["near"] == [992, 1_008]
 
 
+@pytest.mark.parametrize(
+    ("keys", "key", "code"),
+    [
+        ({"batch": "4M tokens", "sequence_length": "4096", "budget": "4B"}, "batch: {}", "batch-not-whole"),
+        ({"shuffle": "{block: 4M tokens}", "sequence_length": "4096"}, "shuffle: {{block: {}}}", "block-not-multiple"),
+        ({"batch": "5000 sequences"}, "batch: {}", "batch-not-divisible"),
+    ],
+)
+def test_what_a_hint_says_to_write_can_be_written_as_it_stands(write_spec, keys, key, code):
+    def refusal(written):
+        """The hint of the error with this code, if there is one."""
+        try:
+            plan = make_plan(write_spec(phase("all"), **written), world_size=8 if code != "batch-not-divisible" else 24)
+        except SpecError as error:
+            return error.hint if error.code == code else None
+        return next((finding.hint for finding in plan.findings if finding.code == code), None)
+
+    near = re.findall(r"[0-9][0-9_,]* (?:tokens|sequences)", refusal(keys))
+    assert len(near) == 2, "one below, one above"
+    for value in near:
+        name, _, text = key.format(value).partition(": ")
+        assert refusal(keys | {name: text}) is None, "what the hint says is right"
+
+
 @pytest.mark.parametrize(("budget", "code"), [("2e15 steps", "run-too-long"), ("63 tokens", "run-too-short")])
 def test_runs_longer_than_can_be_ordered_or_without_a_step_are_refused(write_spec, budget, code):
     with pytest.raises(SpecError) as caught:
@@ -299,9 +324,9 @@ def test_lengths_that_share_no_block_of_a_size_to_read_are_refused(write_spec):
     ("more", "code", "key", "hint"),
     [
         ("batch: 1048577 sequences, ", "batch-too-large", "batch", "at most 1,048,576"),
-        ("batch: 6 sequences, mix: 43691 steps, ", "mix-too-large", "mix", "up to 43,690 steps"),
+        ("batch: 6 sequences, mix: 43691 steps, ", "mix-too-large", "mix", "up to 43_690 steps"),
         ("batch: 262145 sequences, mix: 2, ", "mix-too-large", "mix", "up to 1 step;"),
-        ("batch: 4 sequences, mix: 1048576, ", "mix-too-large", "mix", "up to 65,536 steps"),
+        ("batch: 4 sequences, mix: 1048576, ", "mix-too-large", "mix", "up to 65_536 steps"),
     ],
 )
 def test_more_sequences_than_can_be_laid_out_at_once_are_refused(write_spec, more, code, key, hint):
