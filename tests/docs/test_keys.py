@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from collections.abc import Iterator
@@ -14,7 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import typer
-from docs.pages import DOCS, ROOT, blocks, page
+from docs.pages import DOCS, blocks, page
+from docs.source_keys import catalog_source_keys
 from docs.toys import commands, said_by
 from ruamel.yaml import YAML
 
@@ -22,9 +22,6 @@ from mixture.cli.app import app
 from mixture.plan.lock_fields import LockFields
 from mixture.spec.schema import spec_schema
 from mixture.store import sources_schema
-
-CATALOG_SOURCES = ROOT / "mixture" / "store" / "foreign" / "sources.py"
-"""Where the keys of a catalog's sources are read: they have no schema."""
 
 
 def schema_keys(schema: object) -> Iterator[str]:
@@ -38,18 +35,6 @@ def schema_keys(schema: object) -> Iterator[str]:
     elif isinstance(schema, list):
         for value in schema:
             yield from schema_keys(value)
-
-
-def catalog_source_keys() -> set[str]:
-    """The names in tables of readers: dictionaries whose keys are texts, and whose values are functions."""
-    tree = ast.parse(CATALOG_SOURCES.read_text(encoding="utf-8"))
-    tables = [node for node in ast.walk(tree) if isinstance(node, ast.Dict)]
-    pairs = [pair for table in tables for pair in zip(table.keys, table.values, strict=True)]
-    return {key.value for key, value in pairs if isinstance(key, ast.Constant) and _is_reader(value)}
-
-
-def _is_reader(value: ast.expr) -> bool:
-    return isinstance(value, ast.Lambda) or getattr(value, "id", "").lstrip("_").startswith("read_")
 
 
 def written_keys(value: object) -> Iterator[str]:

@@ -11,6 +11,7 @@ import pytest
 import typer
 from docs.folder import run_block
 from docs.pages import ROOT, blocks, page, rows_of
+from docs.source_keys import catalog_source_keys
 from docs.toys import commands
 from format_trips import put, readable, weighed
 
@@ -32,6 +33,10 @@ KEYS = {
     "files": ["a"], "dtype": "uint16", "documents": "none", "column": "ids", "id": "id", "path": "store", "domain": "d"
 }  # fmt: skip
 """Keys of a domain of token files, with values that are right."""
+OTHER_KEYS = {
+    "tokenizer", "tokenizer_file", "vocabulary_size", "end_of_document", "domains", "format", "attributes"
+}  # fmt: skip
+"""Those of all domains, or of every format."""
 
 
 @pytest.fixture(scope="module")
@@ -135,6 +140,7 @@ def takes(form: LinkedFormat, key: str) -> bool:
 
 
 def test_every_format_of_token_files_has_a_line_with_its_keys() -> None:
+    assert catalog_source_keys() == KEYS.keys() | OTHER_KEYS
     rows = table("format", "keys of a domain")
     assert [code(row[0])[0] for row in rows] == [form.value for form in LinkedFormat]
     for cell, _, keys, _ in rows:
