@@ -126,6 +126,15 @@ def test_wrong_weights_are_refused_with_path_and_value(read_phase, weights, code
     assert found in str(first)
 
 
+@pytest.mark.parametrize(
+    "weights", ["{temperature: -1}", "{unimax: {max_epochs: -4}}", "{curve: {by: q, max_factor: -1}}"]
+)
+def test_where_zero_is_wrong_too_a_negative_number_is_not_answered_with_it(read_phase, weights):
+    with pytest.raises(SpecFileError, match="a number without a minus is right here") as caught:
+        read_phase(f"weights: {weights}")
+    assert caught.value.errors[0].code == "negative"
+
+
 def test_a_rule_with_a_parameter_is_a_mapping_of_one_key(read_phase):
     assert read_phase("weights: {temperature: 0.7}").weights == Temperature(temperature=Fraction(7, 10))
     assert read_phase("weights: {temperature: 2}").weights.temperature == 2
