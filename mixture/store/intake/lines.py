@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import IO, Any
 
 from mixture.errors import IngestError, Place
@@ -103,6 +104,16 @@ def line_number(file: SourceFile, at: int) -> int:
             at -= len(block)
             number += block.count(b"\n")
     return number
+
+
+def first_keys(file: SourceFile) -> tuple[str, ...]:
+    """The keys of the first line that is an object, of those in the first megabyte."""
+    with file.path.open("rb") as raw, unpacked(raw, file) as source:
+        for line in source.read(_BLOCK).splitlines():
+            with suppress(ValueError, RecursionError):
+                if isinstance(row := _JSON.decode(line.decode("utf-8-sig")), dict) and row:
+                    return tuple(row)
+    return ()
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -6,9 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from mixture.errors import IngestError, Place
+from mixture.errors import IngestError, Place, nearest
 from mixture.names import HELD_OUT_ENDING, look_alikes
 from mixture.store.intake.jobs import MergedDomain, ReadResult
+from mixture.store.intake.lines import first_keys
+from mixture.store.intake.matching import FileFormat
 from mixture.store.intake.quarantine import Example, printable
 from mixture.store.intake.report import ColumnReport, DomainReport, IngestReport, Reason
 from mixture.store.intake.sources import SourceGroup, Sources
@@ -16,6 +18,9 @@ from mixture.store.intake.targets import Target
 from mixture.store.intake.texts import place_of
 from mixture.store.intake.values import Kind, are_mixed
 from mixture.units import quote
+
+_NO_OBJECT = (Reason.NOT_JSON, Reason.INVALID_UTF8, Reason.TOO_LARGE)
+"""Why nothing is known of a line."""
 
 
 def refusal(group: SourceGroup, example: Example) -> IngestError:
@@ -34,24 +39,31 @@ def check_read(group: SourceGroup, results: Sequence[ReadResult]) -> None:
     Errors: IngestError `not-json-lines`, `column-missing`.
     """
     rows = sum(result.rows for result in results)
-    not_json = sum(one.count for result in results for one in result.dropped if one.reason is Reason.NOT_JSON)
-    if rows and not_json == rows:
+    seen = frozenset[str]().union(*(result.seen for result in results))
+    no_object = sum(one.count for result in results for one in result.dropped if one.reason in _NO_OBJECT)
+    if rows and not seen and no_object == rows:
         example = next(one for result in results for one in result.examples)
         raise IngestError(
-            f"{group.shown}: no line of its files is a JSON object: {example.detail}",
+            f"{group.shown}: no line of its files is a JSON object: {example.detail or example.reason.value}",
             code="not-json-lines",
             place=_place(group, example),
             hint="`format: text` reads a file as one document",
         )
-    seen = frozenset[str]().union(*(result.seen for result in results))
     for name in group.columns.names:
         if rows and name not in seen:
             raise IngestError(
                 f"{group.shown}: no row of its files has {quote(name)}",
                 code="column-missing",
                 place=group.place,
+                hint=_known(name, group),
                 domain=group.name,
             )
+
+
+def _known(name: str, group: SourceGroup) -> str | None:
+    """What the first row that is an object has instead."""
+    keys = next((keys for file in group.files if file.format is FileFormat.JSONL and (keys := first_keys(file))), ())
+    return nearest(name, keys) or (f"the first row has {', '.join(keys[:20])}" if keys else None)
 
 
 def kinds_of(read: Iterable[Iterable[ReadResult]]) -> dict[str, set[Kind]]:

@@ -20,6 +20,7 @@ from mixture.store.manifest import BYTES
 from mixture.store.tables import FILE_TOKENS
 
 _FILE_UNIT = 65_536
+_OF_TOKENIZER = ("end_of_document", "tokenizer_name")  # keys of a sources file
 _ALONE_BYTES = 1 << 24  # less than this is read sooner than processes start
 
 
@@ -65,7 +66,7 @@ def ingest(
         tokenizer,
         name=read.tokenizer_name,
         end_of_document=read.end_of_document,
-        place=Place(file=str(source_path)),
+        place=next((read.places[key] for key in _OF_TOKENIZER if key in read.places), Place(file=str(source_path))),
     )
     made = choice.make()
     dtype = _dtype(made, read, source_path)
@@ -119,7 +120,7 @@ def _dtype(tokenizer: Tokenizer, sources: Sources, path: Path) -> np.dtype[np.un
         raise IngestError(
             f"dtype: a vocabulary of {vocabulary:,} does not go into {chosen}",
             code="dtype-too-small",
-            place=Place(file=str(path), path="dtype"),
+            place=sources.places.get("dtype", Place(file=str(path))),
             hint="uint32 does, or leave it out",
             vocabulary=vocabulary,
         )

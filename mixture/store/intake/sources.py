@@ -88,6 +88,7 @@ class Sources:
     dtype:            the store's; None: the smallest that holds the vocabulary
     labels:           columns of the catalog, a value for each of `domains`
     overview:         what is to be said of the catalog
+    places:           where the values of its keys stand
     """
 
     domains: tuple[SourceDomain, ...]
@@ -99,6 +100,7 @@ class Sources:
     labels: dict[str, pa.Array[Any]]
     overview: Overview | None
     skipped: dict[Skipped, int]
+    places: Table[str, Place]
 
     @property
     def groups(self) -> list[SourceGroup]:
@@ -144,6 +146,7 @@ def read_sources(path: Path) -> Sources:
         labels=labels,
         overview=overview,
         skipped=dict(Counter(matcher.skipped)),
+        places={key.text: value.place for key, value in root.entries} if isinstance(root, Mapping) else {},
     )
 
 

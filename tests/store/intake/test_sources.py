@@ -1,5 +1,6 @@
 """A sources file is read like a spec, and the files that it means are found exactly."""
 
+import gzip
 import os
 import tempfile
 from pathlib import Path
@@ -9,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from store.makers import WriteSources, write_lines
 
-from mixture.errors import IngestError, MixtureError
+from mixture.errors import IngestError, MixtureError, Place
 from mixture.store import Skipped, ingest, open_store
 
 
@@ -194,3 +195,36 @@ def test_files_whose_names_are_not_utf8_are_read(tmp_path: Path, sources: WriteS
         pq.write_table(pa.table({"text": ["y"]}), file)
     (tmp_path / os.fsdecode(b"c\xff.txt")).write_text("z")
     assert ingest(sources("domains: {a: {files: ['[abc]?.*']}}"), tmp_path / "store").documents == 3
+
+
+@pytest.mark.parametrize(
+    ("key", "hint"), [("text: contents", "did you mean 'content'?"), ("text: body", "the first row has content, id")]
+)
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_key_that_no_line_has_is_refused_with_those_that_it_has(
+    tmp_path: Path, sources: WriteSources, key: str, hint: str, packed: bool
+):
+    data = b'{}\n[1]\n{"content": "one", "id": 1}\n'
+    name = "in.jsonl.gz" if packed else "in.jsonl"
+    (tmp_path / name).write_bytes(gzip.compress(data) if packed else data)
+    with pytest.raises(IngestError, match="no row of its files has") as caught:
+        ingest(sources(f"domains: {{web: {{files: [{name}], {key}}}}}"), tmp_path / "store")
+    assert (caught.value.code, caught.value.hint) == ("column-missing", hint)
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
+def test_lines_in_another_encoding_are_named_as_such(tmp_path: Path, sources: WriteSources, encoding: str):
+    (tmp_path / "in.jsonl").write_bytes('{"text": "é"}\n{"text": "ü"}\n'.encode(encoding))
+    with pytest.raises(IngestError, match="no line of its files is a JSON object: invalid-utf8") as caught:
+        ingest(sources("domains: {web: {files: [in.jsonl]}}"), tmp_path / "store")
+    assert caught.value.code == "not-json-lines"
+    assert caught.value.place == Place(file=str(tmp_path / "in.jsonl"), line=1)
+
+
+def test_a_key_that_does_not_fit_the_tokenizer_is_named_by_its_place(tmp_path: Path, sources: WriteSources):
+    write_lines(tmp_path / "in.jsonl", [{"text": "one"}])
+    with pytest.raises(IngestError) as caught:
+        ingest(sources("domains: {web: {files: [in.jsonl]}}\nend_of_document: </s>"), tmp_path / "store")
+    assert caught.value.code == "tokenizer-fixed"
+    assert caught.value.place is not None
+    assert (caught.value.place.line, caught.value.place.column) == (2, 18)
