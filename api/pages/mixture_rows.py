@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any
@@ -36,7 +36,7 @@ def reach_of(drawn: int, tokens: int, cap: Fraction | None) -> Reach:
 
 
 class DomainRow(BaseModel):
-    """A domain over the run; weights: its planned share of each phase, in order of phases.
+    """A domain over the run; weights: its planned share of each phase, in order of phases, as `weight` reads it.
 
     share:      of all tokens that the run draws
     epochs:     None for a domain without tokens
@@ -76,11 +76,23 @@ class GroupRow(BaseModel):
     near_cap: int
 
 
-def domain_rows(mixture: LoadedMixture, by: str) -> list[DomainRow]:
+def weight_over(domain: Mapping[str, Any]) -> float:
+    """A domain's weight over a phase of the plan: of a phase with a transition, the mean of its steps."""
+    return float(domain["weight"]["decimal"])
+
+
+def weight_at_end(domain: Mapping[str, Any]) -> float:
+    """A domain's weight at a phase's last step, behind its transition: what a what-if's changes start from."""
+    return float(domain.get("weight_at_end", domain["weight"])["decimal"])
+
+
+def domain_rows(
+    mixture: LoadedMixture, by: str, *, weight: Callable[[Mapping[str, Any]], float] = weight_over
+) -> list[DomainRow]:
     """All domains in the order of the plan, each with its value in the column `by`."""
     plan: Any = mixture.plan_json
     planned = PlannedDomains(plan)
-    shares = [[float(one["weight"]["decimal"]) for one in phase["domains"]] for phase in plan["phases"]]
+    shares = [[weight(one) for one in phase["domains"]] for phase in plan["phases"]]
     cells = [cell_text(cell) for cell in mixture.catalog.table[by].to_pylist()]
     return [
         DomainRow(

@@ -13,7 +13,7 @@ from api.library import LoadedMixture
 from api.pages.catalog_facts import pinned
 from api.pages.mixture import rows_shown
 from api.pages.mixture_columns import group_columns
-from api.pages.mixture_rows import domain_rows, group_rows, titles_of
+from api.pages.mixture_rows import domain_rows, group_rows, titles_of, weight_at_end
 from api.problems import Problem, pointer_token
 from api.what_if_answer import WhatIfAnswer, WhatIfDomain
 from mixture.catalog import Overview
@@ -63,6 +63,7 @@ class WhatIfView(_Frozen):
 
     asked:   how the page was asked for, by name or by digest, which its links keep; ref: by digest
     by:      the column that rows of the form are of; the domains' own: each row is a domain
+    changing: phases that a transition begins: their shares are those after it
     answer:  None where nothing is asked, or it was refused: `faults` say why, with what would be right
     new, gone: messages of findings that the changes bring, and of those that they take away
     """
@@ -75,6 +76,7 @@ class WhatIfView(_Frozen):
     columns: tuple[str, ...]
     domain_column: str
     phases: tuple[str, ...]
+    changing: tuple[str, ...]
     budget: Field
     ends: tuple[Field, ...]
     rows: tuple[FormRow, ...]
@@ -148,7 +150,8 @@ def what_if_view(
     plan: Any = mixture.plan_json
     phases = [phase["phase"] for phase in plan["phases"]]
     titles = titles_of(overview, by)
-    rows, is_domains = domain_rows(mixture, by), by == mixture.domain_column
+    rows = domain_rows(mixture, by, weight=weight_at_end)
+    is_domains = by == mixture.domain_column
     lines: list[tuple[str, tuple[float, ...], int]] = (
         [(row.domain, row.weights, row.tokens_drawn) for row in rows]
         if is_domains
@@ -169,6 +172,7 @@ def what_if_view(
         columns=group_columns(mixture.catalog, mixture.domain_column),
         domain_column=mixture.domain_column,
         phases=tuple(phases),
+        changing=tuple(phase["phase"] for phase in plan["phases"] if phase.get("weights_change")),
         budget=_field("budget", query, f"{plan['steps']} steps"),
         ends=tuple(
             _field(f"until:{one['phase']}", query, f"step {one['first_step'] + one['steps']}") for one in plan["phases"]

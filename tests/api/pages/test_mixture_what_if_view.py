@@ -71,3 +71,21 @@ def test_what_a_client_has_already_takes_no_place_of_who_plans(app):
     again = ask(app, "GET", address, headers={**html, "If-None-Match": first.headers["etag"]})
     assert (again.status_code, again.headers["content-security-policy"]) == (304, POLICY)
     assert ask(app, "GET", "/mixtures/small/what-if?budget=80+steps", headers=html).status_code == 503
+
+
+def test_a_phase_with_a_transition_shows_the_shares_after_it_which_changes_start_from(make_app):
+    app = make_app(mixtures_dirs=())
+    secret = app.state.services.repository.add_token("ann", [Scope.PUBLISH])[1]
+    headers = {"Authorization": f"Bearer {secret}", "Content-Type": "application/json"}
+    last = "  - {phase: two, weights: {a: 18.02%, b: 41.98%, c: 40%}, transition: {steps: 20, parts: 4}}\n"
+    spec = SPEC.replace("phase: one", "phase: one, share: 50%") + last
+    body = json.dumps({"spec": spec, "tables": {"cells.csv": TABLE}})
+    ask(app, "PUT", "/v1/mixtures/small", content=body, headers=headers).raise_for_status()
+    view = ask(app, "GET", "/mixtures/small/what-if.json?by=domain&share:two:a=%2B10").raise_for_status().json()
+    assert view["changing"] == ["two"]
+    now = {row["key"]: [one["now"] for one in row["fields"]] for row in view["rows"]}
+    assert now == {"a": [0.5, 0.1802], "b": [0.3, 0.4198], "c": [0.2, 0.4], "d": [0.0, 0.0]}
+    assert "were 81.98% together and are 71.98%" in view["answer"]["said"][0]
+    html = ask(app, "GET", "/mixtures/small/what-if?by=domain", headers={"Accept": "text/html"}).text
+    assert 'placeholder="18.0%" aria-label="a in two, after the transition"' in html
+    assert 'aria-label="a in one"' in html
