@@ -93,7 +93,7 @@ def report(
             for one in result.dropped:
                 dropped.setdefault(one.domain, Counter())[one.reason] += one.count
     names = {target.name for target, _ in made}
-    by_column = sources.by_column
+    by_column, holdouts = sources.by_column, sources.holdouts
     known = {domain.name: domain for domain in sources.domains}
     reports = []
     for target, merged in made:
@@ -132,7 +132,7 @@ def report(
             target.name
             for target, _ in made
             if target.source == target.name
-            and sources.holdouts.of(target.name).share
+            and holdouts.of(target.name).share
             and target.name + HELD_OUT_ENDING not in names
         ),
         quarantine=quarantine,

@@ -92,6 +92,7 @@ class Begun:
         """All of it is still to be done. Errors: those of `split`."""
         self.pieces: list[dict[str, Piece]] = []
         self._groups, self._holdouts = sources.groups, sources.holdouts
+        self._numbers = {group.name: number for number, group in enumerate(self._groups)}
         self._decides: list[str] = []
         for group in self._groups:
             reading = options.reading(group, self._holdouts)
@@ -129,7 +130,7 @@ class Begun:
 
     def _groups_of(self, name: str) -> list[int]:
         """The groups of files that have documents of a domain, or may have some."""
-        return [number for number, group in enumerate(self._groups) if group.name in (name, None)]
+        return [self._numbers[one] for one in (name, None) if one in self._numbers]
 
     def take(self, parts: Parts) -> None:
         """Take what is finished; the parts that are not taken are removed."""

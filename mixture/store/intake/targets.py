@@ -54,10 +54,10 @@ def targets(sources: Sources, runs: Iterable[Run], *, folder: Path, dtype: np.dt
         (held_runs if run.held else open_runs).setdefault(run.domain, []).append(run)
         if len(open_runs) + len(held_runs) > MOST_DOMAINS and sources.by_column is not None:
             raise too_many_domains(str(sources.by_column.columns.domain), sources.by_column.place)
-    made = []
+    made, holdouts = [], sources.holdouts
     for name in open_runs.keys() | held_runs.keys():
         mine, held = open_runs.get(name, []), held_runs.get(name, [])
-        holdout = sources.holdouts.of(name)
+        holdout = holdouts.of(name)
         bound = _bound(held, holdout, folder, dtype)
         if bound:
             made.append(Target(name + HELD_OUT_ENDING, name, tuple(held), range(bound)))

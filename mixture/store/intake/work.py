@@ -105,6 +105,7 @@ class Work:
     def _reads(self, begun: Begun) -> list[Part[ReadResult]]:
         """What is to be read."""
         reads: list[tuple[int, Part[ReadResult]]] = []
+        holdouts = self.sources.holdouts
         for number, (source, pieces) in enumerate(zip(self.sources.groups, begun.pieces, strict=True)):
             sizes = {key: piece.size for key, piece in pieces.items()}
             for keys in together(sizes, most_bytes=_JOB_BYTES, most=_JOB_PIECES):
@@ -114,7 +115,7 @@ class Work:
                     domain=source.name,
                     pieces=tuple(group),
                     columns=source.columns,
-                    holdouts=self.sources.holdouts,
+                    holdouts=holdouts,
                     seed=self.seed,
                     dtype=str(self.dtype),
                 )

@@ -19,6 +19,7 @@ from mixture.units import quote
 
 _LOCK = "mixture-ingest.lock"  # marks the folder as ours; the first in it, and the last
 _AT_ONCE = 16
+_IN_TURN = 4  # files, for which no thread is begun
 _WORK = "mixture-work-"  # begins the names of the folders in it
 
 
@@ -137,8 +138,13 @@ def on_disk(made: Path) -> None:
 
 def sync_all(paths: Iterable[Path]) -> None:
     """Have files, or the names in folders, on the disk: a fifth of the time that they take in turn."""
+    waiting = list(paths)
+    if len(waiting) <= _IN_TURN:
+        for path in waiting:
+            sync(path)
+        return
     with ThreadPoolExecutor(_AT_ONCE, "sync") as pool:
-        for _ in pool.map(sync, paths):
+        for _ in pool.map(sync, waiting):
             pass
 
 
