@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mixture.cli.output import AsJson, LockFile, plain, print_json, print_table, table, terminal_width, width_of
-from mixture.cli.plan import SHOWN_DOMAINS, WorldSize, agree, counts_as, replaced, store_of
+from mixture.cli.plan import SHOWN_DOMAINS, WorldSize, agree, counts_as, replaced, require, store_of
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -136,10 +136,7 @@ def _with_spec(
     loaded = load_spec(spec)
     amendment = Amendment(old, at_step, skip_steps=skip_steps, consumed_step=consumed_step, reason=reason)
     made = make_plan(loaded, world_size=world_size, amends=amendment)
-    for finding in made.findings if says else ():
-        if finding.level.value != "note":
-            print(finding, file=sys.stderr)
-    made.require()
+    require(made, says=says)
     text = store if store is not None else store_of(loaded)
     new = make_lock(made, content={name: domain.content for name, domain in text.domains.items()} if text else None)
     agree(text, new)

@@ -93,11 +93,7 @@ def lock(
             print("its text was not compared: --store DIR does that")
         return
     made = make_plan(loaded, world_size=world_size)
-    if not as_json:
-        for finding in made.findings:
-            if finding.level.value != "note":
-                print(finding, file=sys.stderr)
-    made.require()
+    require(made, says=not as_json)
     fixed = make_lock(made, content=contents)
     agree(text, fixed)
     old = replaced(path)
@@ -135,6 +131,18 @@ def lock(
         print(f"digest {fixed.digest}, {made.steps:,} steps, {made.tokens:,} tokens")
         if not fixed.content:
             print("it fixes which tokens of a domain are read, and not the text: --store DIR adds the text's digests")
+
+
+def require(plan: Plan, *, says: bool) -> None:
+    """Raise a plan's error, if it has one; before that print what else is no note to standard error, if it `says` so.
+
+    The error says the first that refuses: that one is not printed here.
+    """
+    refusal = plan.refusals[:1]
+    for finding in plan.findings if says else ():
+        if finding.level.value != "note" and finding not in refusal:
+            print(finding, file=sys.stderr)
+    plan.require()
 
 
 def store_of(spec: Spec) -> Store | None:

@@ -104,10 +104,12 @@ def _side(text: str, other: str, catalog: Catalog | None) -> Side:
         return read_revision(revision, revision.path(path), catalog=catalog)
     if Path(other).exists():
         revision = Revision(text, Path(other).parent)
-        held = normpath(revision.prefix() + Path(other).name)
         try:
+            held = normpath(revision.prefix() + Path(other).name)
             return read_revision(revision, held, catalog=catalog)
         except MixtureError as error:
+            if error.code in ("not-a-repository", "git-missing"):
+                error.message = f"there is no file {quote(text)}, and {error.message}"
             if error.code == "not-in-revision" and error.place is None:
                 error.hint = f"another file of it is compared by {text}:PATH, with the path from the repository's top"
             raise
@@ -115,7 +117,7 @@ def _side(text: str, other: str, catalog: Catalog | None) -> Side:
         revision, path = Revision(text, Path()), other.partition(":")[2]
         return read_revision(revision, revision.path(path), catalog=catalog)
     raise MixtureError(
-        f"there is no file {text}",
+        f"there is no file {quote(text)}",
         code="file-missing",
         hint="a spec, a lock, REV:PATH, or a revision of the file that the other one names is right here",
     )

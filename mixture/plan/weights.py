@@ -136,6 +136,7 @@ class _Weigher:
         if amounts:
             got.scaled.append(Scaled(path, Fraction(amounts), Unit.TOKENS))
         owner: dict[int, int] = {}
+        largest: dict[int, Fraction] = {}
         for j, group in enumerate(groups.groups):
             here = f"{path}[{j}]"
             share = Fraction(group.tokens or 0, amounts) if group.share is None else group.share
@@ -146,8 +147,11 @@ class _Weigher:
                         raise self._overlap(d, path, owner[d], j)
                     owner[d] = j
             for d, x in part.shares.items():
-                got.shares[d] = got.shares.get(d, Fraction(0)) + x * share
-                got.paths.setdefault(d, part.paths[d])
+                own = x * share
+                got.shares[d] = got.shares.get(d, Fraction(0)) + own
+                # Its place is in the group that gives it most: that is what to change.
+                if d not in largest or own > largest[d]:
+                    largest[d], got.paths[d] = own, part.paths[d]
             got.scaled += part.scaled
             got.curves += part.curves
             got.divided += part.divided

@@ -163,7 +163,7 @@ STORED = "accept: [over-epochs]\nphases:\n  - {phase: all, weights: {a: 50%, b: 
         (("--", "-x:a", "runs/mixture.yaml"), "unknown-revision", "git knows no revision '-x'"),
         (("HEAD:nothing.yaml", "runs/mixture.yaml"), "not-in-revision", "revision 'HEAD' has no file nothing.yaml"),
         (("HEAD:runs", "runs/mixture.yaml"), "not-in-revision", "revision 'HEAD' has no file runs"),
-        (("nothing.yaml", "gone.yaml"), "file-missing", "there is no file nothing.yaml"),
+        (("nothing.yaml", "gone.yaml"), "file-missing", "there is no file 'nothing.yaml'"),
         (("HEAD", "runs"), "not-in-revision", "has no file runs"),
     ],
 )
@@ -179,6 +179,12 @@ def test_outside_of_a_repository_a_revision_is_refused(small: Path, run) -> None
     said = run("diff", "HEAD", small / "mixture.yaml", cwd=small, code=1).stderr
     assert "error[not-a-repository]" in said
     assert str(small) in said
+
+
+def test_outside_of_a_repository_a_file_that_is_missing_is_named(small: Path, run) -> None:
+    for arguments in (("mixture.yaml", "missing.yaml"), ("missing.yaml", "mixture.yaml")):
+        said = run("diff", *arguments, cwd=small, code=1).stderr
+        assert "there is no file 'missing.yaml', and " in said
 
 
 def test_errors_of_a_revision_name_its_files_as_git_does(repository: Path, git: Git, run) -> None:

@@ -44,6 +44,15 @@ def test_an_error_that_is_not_accepted_exits_1_and_writes_no_lock(small: Path, r
     run("lock", small / "mixture.yaml")
 
 
+def test_each_finding_of_a_spec_that_is_refused_a_lock_is_said_once(small: Path, run) -> None:
+    edit(small / "mixture.yaml", "budget: 100 steps", "budget: {steps: 100, tokens: 1M}")
+    said = run("lock", small / "mixture.yaml", "--world-size", 3, code=1).stderr
+    assert said.count("the budget says 1,000,000") == 1
+    assert said.count("batch-not-divisible") == 1
+    assert said.count("domain-missing-in-phase") == 1
+    assert said.count("error[") == 1
+
+
 def test_a_batch_that_ranks_can_not_share_is_refused(small: Path, run) -> None:
     run("plan", small / "mixture.yaml", "--world-size", 4)
     assert "batch-not-divisible" in run("plan", small / "mixture.yaml", "--world-size", 3, code=1).stdout

@@ -47,6 +47,23 @@ def test_a_domains_own_limit_goes_before_the_specs(write_spec):
     assert [d.max_epochs for d in plan.domains] == [4, 10]
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_domain_of_several_groups_is_pointed_at_in_the_one_that_gives_it_most(write_spec, order):
+    groups = ["{replay: main, share: 1%}", "{where: domain = 'B', share: 99%, within: uniform}"][::order]
+    plan = make_plan(
+        write_spec(
+            "{phase: main, steps: 10, weights: uniform}",
+            f"{{phase: late, weights: [{', '.join(groups)}]}}",
+            catalog=SMALL,
+            max_epochs="4",
+            budget="1000 steps",
+        )
+    )
+    (finding,) = plan.refusals
+    assert finding.facts["domain"] == "B"
+    assert finding.place.path == f"phases[1].weights[{1 if order == 1 else 0}].within"
+
+
 def test_exactly_the_limit_is_allowed(write_spec):
     spec = write_spec("{phase: p, weights: {A: 1}}", catalog=SMALL, max_epochs="4", budget="500 steps")
     assert not make_plan(spec).refusals
