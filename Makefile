@@ -5,7 +5,7 @@ DEMO ?= demo
 ARGS ?=
 RUN := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev
-OTHERS := needs_postgres or needs_nginx or needs_browser or needs_node or needs_ray or needs_torch or needs_objects or needs_corpora
+OTHERS := needs_postgres or needs_nginx or needs_browser or needs_node or needs_ray or needs_torch or needs_objects or needs_corpora or needs_old_numpy
 
 .DEFAULT_GOAL := help
 .PHONY: help demo corpora test test-all check format bench fuzz openapi golden clean
@@ -37,6 +37,8 @@ test-all: test ## And those that need servers, a browser and real text, all of w
 	  (apt-get update -qq && apt-get install -y -qq postgresql nginx-light chromium nodejs npm)
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[all-tests]'
 	$(VENV)/bin/python -m benchmarks.corpora -o .cache/corpora
+	test -d .cache/numpy-1.26 || ! $(VENV)/bin/python -c 'import sys; sys.exit(sys.version_info >= (3, 13))' || \
+	  $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --target .cache/numpy-1.26 'numpy==1.26.*'
 	MIXTURE_TEST_ALL=1 $(VENV)/bin/python -m pytest -n auto -m "$(OTHERS)"
 
 check: $(DEV) ## Format, lint and types
