@@ -55,7 +55,8 @@ def build(
 
     `format` is megatron (NAME.bin beside NAME.idx), npy (NumPy's files, and raw ones with `dtype`), parquet or arrow (a
     `column` of lists, by default input_ids, and `id`; a folder that Hugging Face datasets saved), or store (`path` and
-    `domain`). `documents: '{stem}.csv.gz'` names the file beside an npy file that says where documents end.
+    `domain`). `documents: '{stem}.csv.gz'` names the file beside an npy file that says where documents end,
+    `documents: end_of_document` looks for that token.
     `attributes: {licence: MIT}` become columns of the catalog.
     """
     from mixture.store import build_catalog
@@ -71,7 +72,9 @@ def add(
     form: Annotated[str, typer.Option("--format", metavar="FORMAT", help="megatron, npy, parquet, arrow or store.")],
     files: Annotated[list[str] | None, typer.Option("--files", metavar="GLOB", help="May be given again.")] = None,
     dtype: Annotated[str | None, typer.Option(help="Of npy files that do not say it.")] = None,
-    documents: Annotated[str | None, typer.Option(help="Name of the file beside an npy file: '{stem}.csv.gz'.")] = None,
+    documents: Annotated[
+        str | None, typer.Option(help="Of npy: the file beside, '{stem}.csv.gz', or end_of_document.")
+    ] = None,
     column: Annotated[str | None, typer.Option(help="Of tokens, in Parquet and Arrow. Default: input_ids.")] = None,
     identity: Annotated[str | None, typer.Option("--id", help="Column of documents' ids, in those.")] = None,
     path: Annotated[str | None, typer.Option(help="Of a store.")] = None,
@@ -203,6 +206,7 @@ def _show(report: CatalogReport, as_json: bool) -> None:
                         "files": len(one.files),
                         "bytes": sum(file.bytes for file in one.files),
                         "documents": one.documents,
+                        "undivided_files": one.undivided,
                         "tokens": one.tokens,
                         "content": f"{one.kind}:{one.content}",
                     }
@@ -219,6 +223,11 @@ def _show(report: CatalogReport, as_json: bool) -> None:
         counts = (len(domain.files), sum(file.bytes for file in domain.files), domain.documents, domain.tokens)
         shown.add_row(plain(domain.name), domain.how.format.value, *(f"{count:,}" for count in counts))
     print_table(shown)
+    if undivided := sum(domain.undivided for domain in manifest.domains):
+        print(
+            f"files without a file of documents, each counted as one document: {undivided:,}; "
+            "`documents: end_of_document` divides them behind each such token"
+        )
     for change in report.changes:
         print(plain(f"domain '{change.name}' had {change.tokens[0]:,} tokens, and has {change.tokens[1]:,}"))
     print(f"digest {manifest.digest}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from collections.abc import Mapping as Table
+from types import MappingProxyType
 from typing import Any
 
 from mixture.errors import nearest
@@ -15,9 +16,16 @@ Reader = Callable[[Node], Any]
 
 
 def read_fields(
-    node: Node, readers: Table[str, Reader], *, required: Collection[str] = (), alternatives: Collection[str] = ()
+    node: Node,
+    readers: Table[str, Reader],
+    *,
+    required: Collection[str] = (),
+    alternatives: Collection[str] = (),
+    elsewhere: Table[str, str] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """The values of a mapping's keys, each by its reader; of the alternatives at most one may stand there.
+
+    elsewhere: hints for keys that another file has for what is meant
 
     Raises SpecFileError with all that is wrong in it.
     """
@@ -30,7 +38,7 @@ def read_fields(
     for key, value in unique_entries(node, gatherer):
         with gatherer:
             if key.text not in readers:
-                hint = nearest(key.text, readers) or f"right here: {known}"
+                hint = elsewhere.get(key.text) or nearest(key.text, readers) or f"right here: {known}"
                 refuse(key.place, f"nothing reads the key {quote(key.text)}", code="unknown-key", hint=hint)
             values[key.text] = readers[key.text](value)
     written = {key.text: key for key, _ in node.entries}

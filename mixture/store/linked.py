@@ -42,6 +42,10 @@ a Parquet file), tokens int64
 """
 
 
+SEARCHED = "end_of_document"
+"""`documents: end_of_document`: documents of an array end behind each such token, and no file beside is read."""
+
+
 class LinkedFormat(StrEnum):
     """What files of tokens are."""
 
@@ -84,7 +88,8 @@ class How(Model):
     """How the files of a domain are read, as its sources say it.
 
     patterns: of its files, as `LinkedFile.file`; path and domain: of a store, and in it
-    dtype:    of token files that do not say it; column and id: of rows; documents: the name of the files beside
+    dtype:    of token files that do not say it; column and id: of rows; documents: the name of the files beside,
+              or that they are not read, or SEARCHED
     """
 
     format: LinkedFormat
@@ -103,6 +108,13 @@ class LinkedDomain(DomainTotals):
     dtype: Annotated[str, Field(pattern="^u?int(8|16|32|64)$")]
     how: How
     files: tuple[LinkedFile, ...]
+
+    @property
+    def undivided(self) -> int:
+        """How many of its files are one document each, because nothing says where documents end."""
+        if self.how.format is not LinkedFormat.NPY or self.how.documents == SEARCHED:
+            return 0
+        return sum(bool(file.tokens) and not file.beside for file in self.files)
 
     @property
     def kind(self) -> ContentKind:
@@ -190,13 +202,14 @@ def linked_path(base: Path | Address, file: str) -> str:
     return str(base / file) if isinstance(base, Address) else os.path.normpath(base / place)
 
 
-def files_digest(how: How, dtype: str, files: tuple[LinkedFile, ...]) -> str:
+def files_digest(how: How, dtype: str, files: tuple[LinkedFile, ...], *, end_of_document: int) -> str:
     """The content digest of a domain that is read in place: the SHA-256 of the canonical JSON of how it is read and of
-    its files' names, sizes and fingerprints, in order. Folders do not enter, so that files may be moved.
+    its files' names, sizes and fingerprints, in order. Folders do not enter, so that files may be moved; the id that
+    ends documents does where they were found by it.
     """
     said = [
         "mixture-files/1",
-        [how.format, dtype, how.column],
+        [how.format, dtype, how.column, *([end_of_document] if how.documents == SEARCHED else [])],
         [[[os.path.basename(one.file), one.bytes, one.fingerprint] for one in file.seen()] for file in files],  # noqa: PTH119
     ]
     return digest(said)

@@ -154,6 +154,11 @@ def test_the_content_of_files_that_stay_where_they_are_is_found(tmp_path: Path) 
         data = (tmp_path / name).read_bytes()
         files.append([[name, len(data), sha256(f"{len(data)}\n".encode() + data)]])
     assert of_json(["mixture-files/1", ["npy", "uint16", None], files]) == domain["content"]
+    searched = said.replace("document: 0", "document: 7").replace("'*.npy']", "'*.npy'], documents: end_of_document")
+    (tmp_path / "sources.yaml").write_text(searched, encoding="utf-8")
+    build_catalog(tmp_path / "sources.yaml", tmp_path / "searched")
+    (domain,) = json.loads((tmp_path / "searched" / "store.json").read_bytes())["domains"]
+    assert of_json(["mixture-files/1", ["npy", "uint16", None, 7], files]) == domain["content"]
     pieces = pq.read_table(tmp_path / "links" / "pieces.parquet").to_pylist()
     assert pieces == [
         {"domain": 0, "file": 0, "place": 128, "tokens": 300},

@@ -57,6 +57,7 @@ class CountJob:
     file: str
     base: Path
     vocabulary: int
+    end_of_document: int
     documents: Path
     is_full: bool
 
@@ -71,7 +72,7 @@ class CountJob:
             see(one, _beside(own, posixpath.relpath(one, folder)), self.is_full) for one in files_beside(path, self.how)
         )
         seen = see(path, self.file, self.is_full)
-        found = survey(path, self.how, self.vocabulary)
+        found = survey(path, self.how, self.vocabulary, self.end_of_document)
         if self.how.format is not LinkedFormat.STORE:  # a store has the same tokenizer, and its own word for that
             self._check_type(path, found.dtype)
         count = 0

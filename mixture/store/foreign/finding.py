@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import glob
+import posixpath
 from collections.abc import Iterator
 from pathlib import Path
 
 from mixture.errors import IngestError, Place, StoreError
 from mixture.objects import Address, ObjectOptions, blocks_of, located
 from mixture.store.foreign import arrow
+from mixture.store.foreign.files import is_there
 from mixture.store.foreign.formats import files_beside
 from mixture.store.foreign.native import domain_of
 from mixture.store.foreign.patterns import matching_objects
@@ -36,8 +38,14 @@ class Finder:
 
         Errors: IngestError `no-files`, `files-shared`, `source-unreadable`; StoreError.
         """
-        found = [file for pattern in self._patterns(source) for file in self._find(source, pattern)]
-        return self._without_beside(source, found)
+        found = [file for pattern in self._patterns(source) for file in self._find_named(source, pattern)]
+        self._check_indices(source, found)
+        kept = self._without_beside(source, found)
+        if not kept and source.how.format is not LinkedFormat.STORE:  # a store may have a domain without tokens
+            message = f"domain {quote(source.name)}: all files that its patterns match are passed over"
+            hint = "hidden files, _SUCCESS, *.crc, *.metadata and files beside token files have no tokens"
+            raise IngestError(message, code="no-files", place=_place(source), hint=hint)
+        return kept
 
     def files_left(self, source: LinkSource) -> list[str]:
         """The token files of a domain that are still there: none is no error, nor is a store that is gone."""
@@ -56,8 +64,37 @@ class Finder:
                     raise
         return self._without_beside(source, found)
 
+    def _find_named(self, source: LinkSource, pattern: str) -> list[str]:
+        """The same as `_find`; of Megatron's prefix of a pair it says which file of the two is meant."""
+        try:
+            return self._find(source, pattern)
+        except IngestError as error:
+            tokens = f"{pattern}.bin"
+            if error.code != "no-files" or source.how.format is not LinkedFormat.MEGATRON:
+                raise
+            if not is_there(linked_path(self._base, tokens)):
+                raise
+            raise IngestError(error.message, code="no-files", place=error.place, hint=_meant(tokens)) from error
+
+    def _check_indices(self, source: LinkSource, found: list[str]) -> None:
+        """Refuse an index of Megatron's whose tokens are not among the files: it would add nothing, silently."""
+        if source.how.format is not LinkedFormat.MEGATRON:
+            return
+        paths = {linked_path(self._base, file) for file in found}
+        for file in found:
+            tokens = f"{file.removesuffix('.idx')}.bin"
+            path = linked_path(self._base, tokens)
+            if not file.endswith(".idx") or path in paths:
+                continue
+            message = (
+                f"domain {quote(source.name)}: {quote(file)} is among its files, and {posixpath.basename(path)} is not"
+            )
+            named = next((one for one in source.how.patterns if one.endswith(".idx")), file)
+            hint = _meant(f"{named.removesuffix('.idx')}.bin") if is_there(path) else "it is not there"
+            raise IngestError(message, code="no-files", place=_place(source), hint=hint)
+
     def _find(self, source: LinkSource, pattern: str) -> list[str]:
-        place = Place(file=source.place.file, line=source.place.line, column=source.place.column, path=source.name)
+        place = _place(source)
         address = located(pattern)
         if not isinstance(address, Address):
             return [file.shown for file in self._matcher.find(pattern, source.name, None, place)]
@@ -102,6 +139,14 @@ class Finder:
         paths = {file: linked_path(self._base, file) for file in files}
         beside = {one for path in paths.values() for one in _beside(path, source.how)}
         return [file for file in files if paths[file] not in beside and not file.endswith(".metadata")]
+
+
+def _place(source: LinkSource) -> Place:
+    return Place(file=source.place.file, line=source.place.line, column=source.place.column, path=source.name)
+
+
+def _meant(tokens: str) -> str:
+    return f"Megatron's tokens lie in NAME.bin: name the .bin, as in {quote(tokens)}"
 
 
 def _beside(path: str, how: How) -> list[str]:

@@ -26,17 +26,18 @@ def files_beside(path: str, how: How) -> list[str]:
             return []
 
 
-def survey(path: str, how: How, vocabulary: int) -> Survey:
+def survey(path: str, how: How, vocabulary: int, end_of_document: int) -> Survey:
     """Count a file of tokens. Errors: StoreError, where it is not whole or not of this format.
 
-    vocabulary: every id is to be below it, which is looked at where all of the file is read anyway
+    vocabulary:      every id is to be below it, which is looked at where all of the file is read anyway
+    end_of_document: the id that documents are found by, where that is asked for
     """
     try:
         match how.format:
             case LinkedFormat.MEGATRON:
                 return megatron.survey(path)
             case LinkedFormat.NPY:
-                return npy.survey(path, how)
+                return npy.survey(path, how, end_of_document)
             case LinkedFormat.PARQUET:
                 return parquet.survey(path, how, vocabulary)
             case LinkedFormat.ARROW:

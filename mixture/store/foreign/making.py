@@ -171,6 +171,7 @@ class Making:
                 file=file,
                 base=self._base,
                 vocabulary=self._head.tokenizer.vocabulary,
+                end_of_document=self._head.end_of_document,
                 documents=spare / f"{number:05d}-{place:06d}.parquet",
                 is_full=is_full,
             )
@@ -214,7 +215,7 @@ class Making:
                 )
                 place = Place(file=linked_path(self._base, file.file))
                 raise StoreError(message, code="dtype-differs", place=place, domain=source.name)
-        content = files_digest(source.how, dtype, files)
+        content = files_digest(source.how, dtype, files, end_of_document=self._head.end_of_document)
         if source.how.format is LinkedFormat.STORE and source.how.path is not None:
             content = self._store_content(source.how.path, source.how.domain or "", parts)
         return LinkedDomain(

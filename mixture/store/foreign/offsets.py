@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from mixture.store.foreign.files import SourceFile, array, beside, is_there, opened
 from mixture.store.foreign.numpy_header import numpy_header
 from mixture.store.foreign.survey import CHUNK, FoundDocuments, refused
+from mixture.store.linked import SEARCHED
 
 NONE = "none"
 """`documents: none`: a file beside is not read."""
@@ -34,7 +35,7 @@ def file_of(path: str, asked: str | None) -> str | None:
 
     Errors: StoreError `documents-missing`, where one is asked for and is not there.
     """
-    if asked == NONE:
+    if asked in (NONE, SEARCHED):
         return None
     own = posixpath.basename(path)
     stem = posixpath.splitext(own)[0]

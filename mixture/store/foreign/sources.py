@@ -148,6 +148,7 @@ def _read_domain(name: str, node: Node, before: str) -> LinkSource:
             "attributes": read_labels,
         },
         required=["format"],
+        elsewhere={"labels": "columns of the catalog are `attributes` in a sources file of tokens"},
     )
     form = fields["format"]
     for key, _ in node.entries if isinstance(node, Mapping) else ():

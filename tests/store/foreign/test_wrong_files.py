@@ -271,6 +271,54 @@ def test_sources_that_do_not_say_what_to_read_are_refused(tmp_path, keys, code):
     assert code in {refused.value.code, *(error.code for error in getattr(refused.value, "errors", ()))}
 
 
+@pytest.mark.parametrize("named", ["meg/*.idx", "meg/web.idx", "meg/web"])
+def test_megatrons_index_or_prefix_without_its_tokens_is_refused_with_the_file_that_is_meant(tmp_path, named):
+    (tmp_path / "meg").mkdir()
+    write_megatron(tmp_path / "meg" / "web.bin", DOCUMENTS)
+    with pytest.raises(IngestError) as refused:
+        catalog(tmp_path, {"web": f"format: megatron, files: ['{named}']"})
+    assert refused.value.code == "no-files"
+    meant = named.replace(".idx", "") + ".bin"
+    assert refused.value.hint == f"Megatron's tokens lie in NAME.bin: name the .bin, as in '{meant}'"
+    assert refused.value.place.path == "web"
+    assert not (tmp_path / "catalog").exists()
+    assert catalog(tmp_path, {"web": f"format: megatron, files: ['{meant}']"}).domains["web"].tokens == 9
+
+
+def test_an_index_among_the_files_whose_tokens_are_not_is_refused(tmp_path):
+    for name in ("a", "b"):
+        write_megatron(tmp_path / f"{name}.bin", DOCUMENTS)
+    with pytest.raises(IngestError, match=r"'b\.idx' is among its files, and b\.bin is not") as refused:
+        catalog(tmp_path, {"web": "format: megatron, files: [a.bin, b.idx]"})
+    assert refused.value.code == "no-files"
+    assert catalog(tmp_path, {"web": "format: megatron, files: ['*.bin', '*.idx']"}).domains["web"].tokens == 18
+
+
+@pytest.mark.parametrize(
+    ("keys", "name"),
+    [
+        ("format: npy, dtype: uint16, files: ['*.metadata']", "a.metadata"),
+        ("format: npy, dtype: uint16, files: [.hidden]", ".hidden/a.crc"),
+        ("format: parquet, files: ['*.crc']", "a.crc"),
+        ("format: arrow, files: ['_SUC*']", "_SUCCESS"),
+    ],
+)
+def test_a_domain_all_files_of_which_are_passed_over_is_refused(tmp_path, keys, name):
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_bytes(bytes(8))
+    with pytest.raises(IngestError) as refused:
+        catalog(tmp_path, {"web": keys})
+    assert refused.value.code == "no-files"
+
+
+def test_labels_of_a_domain_of_tokens_are_said_to_be_attributes(tmp_path):
+    write_megatron(tmp_path / "a.bin", DOCUMENTS)
+    with pytest.raises(SpecError) as refused:
+        catalog(tmp_path, {"web": "format: megatron, files: [a.bin], labels: {licence: MIT}"})
+    assert refused.value.code == "unknown-key"
+    assert refused.value.hint == "columns of the catalog are `attributes` in a sources file of tokens"
+
+
 def test_end_of_document_is_an_id_of_the_vocabulary(tmp_path):
     text = "tokenizer: t\nvocabulary_size: 9\nend_of_document: 9\ndomains: {web: {format: megatron, files: [a.bin]}}\n"
     (tmp_path / "sources.yaml").write_text(text, encoding="utf-8")
