@@ -214,6 +214,13 @@ def _read_attribute(node: Node) -> str:
     return name
 
 
+def _read_attributes(node: Node) -> tuple[str, ...]:
+    if isinstance(node, Mapping):
+        hint = "a list of columns that documents keep is right here; columns of the catalog are `labels`"
+        refuse(node.place, "this is not a list", code="not-a-list", hint=hint)
+    return tuple(sorted({_read_attribute(item) for item in read_items(node)}))
+
+
 def _domain(written: _Written, matcher: Matcher) -> SourceDomain:
     return SourceDomain(written.name, *_found(written.group, matcher), written.labels, written.holdout)
 
@@ -246,7 +253,7 @@ _GROUP = {
     "text": Key(read_text, TEXT, "The column of text. Default: text.", ("content",)),
     "id": Key(read_text, TEXT, "The column of documents' ids. Default: the hash of the text.", ("url",)),
     "attributes": Key(
-        lambda value: tuple(sorted({_read_attribute(item) for item in read_items(value)})),
+        _read_attributes,
         {**_ITEMS, "items": {**TEXT, "not": {"enum": list(_TAKEN)}}},
         "Columns that documents keep.",
         (["url", "license"],),

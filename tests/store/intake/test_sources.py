@@ -44,6 +44,15 @@ def test_what_is_wrong_is_told_with_file_line_and_column(
     assert not (tmp_path / "store").exists()
 
 
+def test_attributes_that_have_values_are_said_to_be_labels(tmp_path: Path, sources: WriteSources):
+    write_lines(tmp_path / "in.jsonl", [{"text": "x"}])
+    with pytest.raises(MixtureError) as caught:
+        ingest(sources("domains:\n  a: {files: [in.jsonl], attributes: {licence: MIT}}"), tmp_path / "store")
+    assert caught.value.code == "not-a-list"
+    assert caught.value.hint is not None
+    assert caught.value.hint.endswith("columns of the catalog are `labels`")
+
+
 def test_a_missing_sources_file_is_an_error(tmp_path: Path):
     with pytest.raises(MixtureError, match="there is no such file"):
         ingest(tmp_path / "none.yaml", tmp_path / "store")
