@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import os
+import posixpath
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import cached_property, partial
@@ -183,8 +185,15 @@ class Store:
         return self._documents.by_ids(identities)
 
     def ids_near(self, identity: str) -> list[str]:
-        """Some ids of documents that stand beside this one in order, for a hint where there is no such id."""
-        return self._documents.ids_near(identity)
+        """Some ids of documents, for a hint where there is no such id.
+
+        Of FILE#NUMBER that of the same number in the file of the nearest name; else those that stand beside it in
+        order.
+        """
+        name, _, number = posixpath.basename(identity).rpartition("#")
+        files = {posixpath.basename(file.file) for domain in self._manifest.domains for file in domain.files}
+        meant = [f"{file}#{number}" for file in difflib.get_close_matches(name, sorted(files), n=1)]
+        return self.documents_named(meant)["id"].to_pylist() or self._documents.ids_near(identity)
 
     def documents_at(self, names: Sequence[str], domain: NDArray[np.integer], document: NDArray[np.int64]) -> pa.Table:
         """The documents with these numbers [n], as `spans` gives them, in this order, with the columns of `document`.

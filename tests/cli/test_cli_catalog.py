@@ -89,6 +89,42 @@ def test_export_and_build_give_back_the_same_tokens_and_documents(folder, native
             assert ours["first_token"].equals(theirs["first_token"])
 
 
+def test_files_that_say_nothing_of_documents_are_counted_in_what_building_prints(folder, run):
+    (folder / "n" / "sources.yaml").unlink()
+    for file in (folder / "n").glob("*.csv.gz"):
+        file.unlink()
+    (folder / "sources.yaml").write_text(
+        "tokenizer: bytes\nvocabulary_size: 257\nend_of_document: 256\ndomains:\n"
+        "  code: {format: npy, files: ['n/*-code.npy']}\n"
+        "  notes: {format: npy, files: ['n/*-notes.npy']}\n"
+        "  web: {format: npy, files: ['n/*-web.npy'], documents: end_of_document}\n"
+        "  more: {format: megatron, files: ['m/*.bin']}\n",
+        encoding="utf-8",
+    )
+    said = run("catalog", "build", "sources.yaml", "-o", "catalog", cwd=folder).stdout
+    assert "files without a file of documents, each counted as one document: 2; `documents: end_of_document`" in said
+    (built,) = lines(run("catalog", "build", "sources.yaml", "-o", "again", "--json", cwd=folder).stdout)
+    assert {one["domain"]: one["undivided_files"] for one in built["domains"]} == {
+        "code": 1, "notes": 1, "web": 0, "more": 0
+    }  # fmt: skip
+    text = (
+        (folder / "sources.yaml").read_text(encoding="utf-8").replace(".npy']}", ".npy'], documents: end_of_document}")
+    )
+    (folder / "sources.yaml").write_text(text, encoding="utf-8")
+    assert "without a file of documents" not in run("catalog", "build", "sources.yaml", "-o", "c", cwd=folder).stdout
+    native_counts = {name: domain.documents for name, domain in open_store(folder / "c").domains.items()}
+    assert native_counts["web"] + native_counts["code"] + native_counts["notes"] == native_counts["more"]
+
+
+@pytest.mark.parametrize("asked", ["00000-code#7", "m/00000-code.bin#7", "00000-cod.bin#7"])
+def test_an_unknown_document_of_a_file_is_answered_with_the_same_number_in_the_file_that_is_known(folder, run, asked):
+    run("catalog", "build", "sources.yaml", "-o", "catalog", cwd=folder)
+    run("lock", "mixture.yaml", cwd=folder)
+    trace = ("trace", "mixture.lock.json", "--store", "catalog", "--document")
+    assert "did you mean '00000-code.bin#7'?" in run(*trace, asked, cwd=folder, code=1).stderr
+    assert "error[document-unknown]" in run(*trace, "00000-code#99999", cwd=folder, code=1).stderr
+
+
 def test_a_refresh_refuses_and_then_takes_what_changed(folder, run):
     run("catalog", "build", "sources.yaml", "-o", "catalog", cwd=folder)
     run("lock", "mixture.yaml", cwd=folder)
