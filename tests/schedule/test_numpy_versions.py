@@ -1,4 +1,4 @@
-"""What a run reads does not depend on NumPy's version: the oldest that is supported gives what the installed one does."""
+"""What a run reads does not depend on NumPy's version: the oldest supported one gives what the installed one does."""
 
 from __future__ import annotations
 
