@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from mixture.cli.output import AsJson, output_file, print_json
-from mixture.errors import MixtureError, Place
+from mixture.errors import CatalogError, MixtureError, Place
 
 
 def register(app: typer.Typer) -> None:
@@ -49,7 +49,14 @@ def init(
             "there is such a file", code="file-exists", place=Place(file=str(out)), hint="name another with -o"
         )
     place = located(catalog)
-    read = read_catalog(catalog, domain=domain)
+    try:
+        read = read_catalog(catalog, domain=domain)
+    except CatalogError as error:
+        if error.code == "missing-column":
+            is_domain = error.facts["column"] == domain
+            need = "--domain COLUMN names the one of the domains" if is_domain else "the sizes are in one of this name"
+            error.hint = f"{need}; {error.hint}"
+        raise
     table = catalog if isinstance(place, Address) else os.path.relpath(place, out.parent)
     made = first_spec(read, out, table=table, domain=domain, tokens=budget)
     with output_file(out) as beside:

@@ -116,10 +116,14 @@ def _head(draft: _Draft, plan: Plan | None) -> Iterator[str]:
     yield _line("seed: 0", "another seed is another order of the same run")
     yield _line(f"sequence_length: {sizes.sequence_length}", "tokens; a phase may have its own")
     yield _line(
-        f"batch: {sizes.batch} sequences", f"a step, over all machines: {format_count(sizes.step_tokens)} tokens"
+        f"batch: {sizes.batch} sequence{'' if sizes.batch == 1 else 's'}",
+        f"a step, over all machines: {format_count(sizes.step_tokens)} tokens",
     )
     part = decimal(Fraction(100 * tokens, sizes.tokens), digits=3)
-    yield _line(f"budget: {draft.steps} steps", f"{format_count(tokens)} tokens, {part}% of what is read here")
+    yield _line(
+        f"budget: {draft.steps} step{'' if draft.steps == 1 else 's'}",
+        f"{format_count(tokens)} tokens, {part}% of what is read here",
+    )
     if plan is None:
         yield f"max_epochs: {draft.max_epochs}"
     else:

@@ -51,6 +51,21 @@ def settle(amounts: Sequence[Amount], place: Place) -> Settled:
         return Settled(Unit.TOKENS, values, total)
     if abs(total - 1) > SUM_TOLERANCE:
         message = f"the shares sum to {format_exact(total)} ({format_exact(100 * total)}%)"
-        hint = "they sum to 1 or 100%; an amount of tokens has a unit or a suffix, as in 4.51T"
-        refuse(place, message, code="weights-sum", hint=hint, sum=total)
+        refuse(place, message, code="weights-sum", hint=_right_shares(amounts, total), sum=total)
     return Settled(Unit.PERCENT, tuple(value / total for value in values), total)
+
+
+_SHOWN = 5
+_DIGITS = 12  # after the point: those of a thousand shares are together within SUM_TOLERANCE
+
+
+def _right_shares(amounts: Sequence[Amount], total: Fraction) -> str:
+    """What to write instead: of parts in whole numbers, as 3 to 1, what they come to."""
+    tokens = "an amount of tokens has a unit or a suffix, as in 4.51T"
+    if total < 1 or any(amount.quantity.value.denominator != 1 for amount in amounts):
+        return f"they sum to 1 or 100%; {tokens}"
+    shares = [
+        f"{amount.name}: {format_exact(round(amount.quantity.value / total, _DIGITS))}" for amount in amounts[:_SHOWN]
+    ]
+    more = f" and {len(amounts) - _SHOWN:,} more" if len(amounts) > _SHOWN else ""
+    return f"divide by {format_exact(total)}: {', '.join(shares)}{more}; {tokens}"

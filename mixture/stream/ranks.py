@@ -55,10 +55,10 @@ def check_divisible(data: ScheduleData, world_size: int, first_step: int) -> Non
             below, above = max(n for n in fits if n < world_size), [n for n in fits if n > world_size]
             near = f"{below} or {above[0]}" if above else str(below)
             raise StreamError(
-                f"a batch of {batch.sequences} sequences, from step {batch.first_step} on, is not divisible by "
-                f"{world_size} ranks",
+                f"a batch of {batch.sequences:,} sequences, from step {batch.first_step:,} on, is not divisible by "
+                f"{world_size:,} ranks",
                 code="batch-not-divisible",
-                hint=f"take {near} ranks, or allow uneven ranks",
+                hint=f"take {near} ranks, or allow uneven ones: --uneven, uneven=True in Python",
                 batch=batch.sequences,
                 world_size=world_size,
             )

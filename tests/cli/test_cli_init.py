@@ -44,6 +44,21 @@ def test_it_writes_over_nothing(cells, run):
     assert not (cells / "mixture.schema.json").exists()
 
 
+def test_a_table_with_other_columns_is_refused_with_what_names_them(cells, run):
+    said = run("init", "data/cells.csv", cwd=cells, code=1).stderr
+    assert "has no column 'domain' (--domain COLUMN names the one of the domains; its columns: 'cell'" in said
+    table = cells / "data" / "cells.csv"
+    table.write_text(table.read_text(encoding="utf-8").replace("tokens", "size"), encoding="utf-8")
+    said = run("init", "data/cells.csv", "--domain", "cell", cwd=cells, code=1).stderr
+    assert "has no column 'tokens' (the sizes are in one of this name; its columns: 'cell'" in said
+
+
+def test_one_sequence_a_step_is_no_plural(cells, run):
+    run("init", "data/cells.csv", "--domain", "cell", "--tokens", "100K", cwd=cells)
+    lines = (cells / "mixture.yaml").read_text(encoding="utf-8").splitlines()
+    assert [line.split("#")[0].rstrip() for line in lines if line.startswith("batch:")] == ["batch: 1 sequence"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [

@@ -75,6 +75,18 @@ def test_shares_that_sum_to_something_else_are_refused_with_their_exact_sum(read
     assert caught.value.facts["sum"] == Fraction(total.split()[0])
 
 
+def test_parts_in_whole_numbers_are_refused_with_the_shares_that_they_are(read_phase):
+    with pytest.raises(SpecFileError) as caught:
+        read_phase("weights: {a: 3, b: 1}")
+    assert caught.value.hint.startswith("divide by 4: a: 0.75, b: 0.25;")
+    with pytest.raises(SpecFileError) as caught:
+        read_phase(f"weights: {{{', '.join(f'd{i}: 1' for i in range(7))}}}")
+    shown = "d0: 0.142857142857, d1: 0.142857142857"
+    assert caught.value.hint.startswith(f"divide by 7: {shown}")
+    assert "and 2 more; an amount of tokens has a unit" in caught.value.hint
+    read_phase(f"weights: {{{', '.join(f'd{i}: 0.142857142857' for i in range(7))}}}")
+
+
 def test_one_explicit_zero_is_legal_and_listed(read_phase):
     assert read_phase("weights: {a: 1, b: 0}").weights.shares == {"a": Fraction(1), "b": Fraction(0)}
     assert read_phase("weights: {a: 4.51T, b: 0}").weights.tokens == {"a": 4_510_000_000_000, "b": 0}
