@@ -18,7 +18,9 @@ from api.pages.mixture_chart import Areas, Label, areas
 from api.pages.mixture_columns import asked_column, group_columns
 from api.pages.mixture_exports import ExportRow, export_rows
 from api.pages.mixture_lineage import LineageView, lineage_view
+from api.pages.mixture_phases import asked_phase
 from api.pages.mixture_rows import DomainRow, GroupRow, domain_rows, group_rows, titles_of
+from api.pages.titles import says_the_same
 from api.queries import wrong_query
 from mixture.catalog import Overview
 from mixture.catalog.cells import cell_text
@@ -26,10 +28,13 @@ from mixture.catalog.table import Cell
 from mixture.errors import nearest
 from mixture.names import DIGEST_MARK
 from mixture.plan import Level
+from mixture.plan.words import listed
 
 FIRST_ROWS = 50
 ALL_AT_ONCE = 60
 """Domains that are listed whole; of more, the first `FIRST_ROWS` are, unless all are asked for."""
+CHANGES_SAID = 10
+"""Steps at which weights change inside of a phase that are said one by one."""
 LEVELS = [level.value for level in Level]
 MOST_DRAWN = "-tokens_drawn"
 PLAIN, PERHAPS = ("domain", "tokens", "tokens_drawn", "share"), ("epochs", "max_epochs")
@@ -51,6 +56,12 @@ class PhaseRow(BaseModel):
     sequence_length: int
     weights_change: tuple[int, ...] = ()
 
+    def changes_in_words(self) -> str:
+        """`steps 775, 800 and 12 more`."""
+        steps = self.weights_change
+        said = [f"{step:,}" for step in steps[:CHANGES_SAID]]
+        return f"{'step' if len(steps) == 1 else 'steps'} {listed(said, more=len(steps) - CHANGES_SAID)}"
+
 
 class FindingRow(BaseModel):
     """What the plan found, and where in the spec; accepted: the spec lets it through."""
@@ -71,6 +82,7 @@ class MixtureView(BaseModel):
     by:       the column whose values are the groups; columns: those that it could be
     sort:     the column that domains are in order of, `-` before it: the largest first
     shown, groups_shown: how many domains and groups the page lists; data have all domains
+    phase:    the one that the picture is of; None: of the run; phases_drawn: those that it can be of
     description: what the spec begins with; empty of an amended mixture, whose run is not its spec's alone
     asked:    how the page was asked for, by name or by digest, which its links keep; ref: by digest
     others:   mixtures to compare with
@@ -97,6 +109,8 @@ class MixtureView(BaseModel):
     moves: tuple[MoveView, ...]
     exports: tuple[ExportRow, ...]
     others: tuple[str, ...]
+    phase: str | None
+    phases_drawn: tuple[str, ...]
     by: str
     columns: tuple[str, ...]
     domain_column: str
@@ -148,21 +162,25 @@ def mixture_view(
     by: str | None = None,
     sort: str | None = None,
     whole: bool | None = None,
+    phase: str | None = None,
     overview: Overview | None = None,
     lineage: KnownLineage | None = None,
     moves: Sequence[MoveView] = (),
     others: Sequence[str] = (),
 ) -> MixtureView:
-    """The view of a mixture. Raises Problem 422: `unknown-column`, `unknown-sort`.
+    """The view of a mixture. Raises Problem 422: `unknown-column`, `unknown-phase`, `unknown-sort`.
 
     asked:    how the page was asked for, None: by name
     by:       a column of the catalog, None: the rows of the overview's map, else the first of a few labels
     sort:     a column of the domain table, or `weight:` and a phase, with `-` for the largest first
     whole:    whether to list every domain, None: where there are not too many
+    phase:    one with steps, for the picture of it alone
     lineage:  with what the service knows of the locks that it came from
     """
     plan: Any = mixture.plan_json
     chosen = asked_column(mixture.catalog, mixture.domain_column, by, overview)
+    drawn = tuple(one.name for one in mixture.lock.phases if one.steps)
+    of_phase = asked_phase(mixture.name, drawn, phase, parameter="phase")
     titles = titles_of(overview, chosen)
     rows = domain_rows(mixture, chosen)
     phases = tuple(_phase(phase, plan["tokens"]) for phase in plan["phases"])
@@ -186,12 +204,14 @@ def mixture_view(
         moves=tuple(moves),
         exports=export_rows(mixture),
         others=tuple(others),
+        phase=of_phase,
+        phases_drawn=drawn,
         by=chosen,
         columns=group_columns(mixture.catalog, mixture.domain_column),
         domain_column=mixture.domain_column,
         sort=order,
         shown=rows_shown(len(rows), whole=whole),
-        areas=areas(mixture.lock, groups, labels),
+        areas=areas(mixture.lock, groups, labels, phase=of_phase),
         groups=lines,
         groups_shown=rows_shown(len(lines), whole=whole),
         domains=tuple(ordered),
@@ -206,7 +226,10 @@ def rows_shown(rows: int, *, whole: bool | None) -> int:
 def _label(key: str | None, titles: dict[str, str]) -> Label:
     if key is None:
         return Label(None, "without a value")
-    return Label(key, f"{key} {titles[key]}" if titles.get(key) else key)
+    title = titles.get(key)
+    if not title:
+        return Label(key, key)
+    return Label(key, title if says_the_same(title, key) else f"{key} {title}")
 
 
 def _phase(phase: dict[str, Any], tokens: int) -> PhaseRow:

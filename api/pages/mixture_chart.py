@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -12,12 +13,15 @@ from pydantic import BaseModel, ConfigDict
 from api.composition import Groups, evenly
 from api.pages.figures import integer
 from mixture.plan import Lock
+from mixture.plan.stairs import changes_inside
 
 BANDS = 7
 """Groups with an area of their own: the largest over the run. The others are one area together."""
 STRETCHES = 96
 WIDTH, HEIGHT, TOP = 960, 300, 22
 """Of the plot, in the units of the drawing; names of phases stand above it."""
+APART = 4
+"""Strokes for steps at which weights change stand so far from each other, or they are left out."""
 LETTER = 7.5
 """What a letter of them takes, at the most usual."""
 LINE = 18
@@ -32,7 +36,7 @@ class Band(BaseModel):
     """An area: a group, or all the others together (`label` None), with its tokens of each stretch.
 
     key:   the group's value as text; None for the others and for domains without a value
-    share: of the run's tokens
+    share: of the tokens of what is drawn
     """
 
     model_config = ConfigDict(frozen=True)
@@ -103,6 +107,7 @@ class Drawing:
     """All that is drawn. top, left, wide, high: what is seen of it, with the names and figures around the plot.
 
     plot_top, plot_bottom, plot_width: where the plot is; shares: up its side; steps: along it
+    changes: where weights change inside of a phase
     """
 
     top: int
@@ -116,6 +121,7 @@ class Drawing:
     shares: tuple[Tick, ...]
     steps: tuple[Tick, ...]
     marks: tuple[Mark, ...]
+    changes: tuple[float, ...]
 
 
 def marks_of(phases: Iterable[tuple[str, float]]) -> list[Mark]:
@@ -133,13 +139,17 @@ def marks_of(phases: Iterable[tuple[str, float]]) -> list[Mark]:
 
 
 class Areas(BaseModel):
-    """The run in stretches of steps: the first step of each, and where the last one ends. Bands from below."""
+    """A run, or a phase, in stretches of steps: the first step of each, and where the last one ends. Bands from below.
+
+    changes: the steps inside of phases from which there are other weights
+    """
 
     model_config = ConfigDict(frozen=True)
 
     steps: tuple[int, ...]
     bands: tuple[Band, ...]
     phases: tuple[PhaseMark, ...]
+    changes: tuple[int, ...] = ()
 
     def shares(self) -> list[list[float]]:
         """By band, its share of the tokens of each stretch."""
@@ -148,7 +158,8 @@ class Areas(BaseModel):
 
     def x(self, step: int) -> float:
         """Where a step begins in the drawing."""
-        return round(step * WIDTH / self.steps[-1], 1)
+        first, end = self.steps[0], self.steps[-1]
+        return round((step - first) * WIDTH / (end - first), 1)
 
     def colour(self, band: int) -> str:
         """The class of an area's colour."""
@@ -169,9 +180,11 @@ class Areas(BaseModel):
             shapes=tuple(Shape(path, self.colour(band)) for band, path in enumerate(self.paths())),
             shares=tuple(Tick(f"{part}%", TOP + HEIGHT * (100 - part) / 100) for part in (0, 25, 50, 75, 100)),
             steps=tuple(
-                Tick(f"step {integer(step)}" if step == 0 else integer(step), self.x(step)) for step in self.ticks()
+                Tick(f"step {integer(step)}" if step == self.steps[0] else integer(step), self.x(step))
+                for step in self.ticks()
             ),
             marks=tuple(marks),
+            changes=tuple(self._changes()),
         )
 
     def paths(self) -> list[str]:
@@ -211,11 +224,22 @@ class Areas(BaseModel):
         return marks_of([(phase.phase, self.x(phase.first_step)) for phase in self.phases])
 
     def ticks(self) -> list[int]:
-        """Round steps for the axis, from 0, five to ten of them."""
-        last = self.steps[-1]
-        size = 10 ** (len(str(last)) - 1)
-        gap = next(one for one in (size // 5 or 1, size // 2 or 1, size, 2 * size) if last // one <= 8)
-        return list(range(0, last, gap))
+        """Round steps for the axis behind the first one, five to ten of them."""
+        first, end = self.steps[0], self.steps[-1]
+        steps = end - first
+        size = 10 ** (len(str(steps)) - 1)
+        gap = next(one for one in (size // 5 or 1, size // 2 or 1, size, 2 * size) if steps // one <= 8)
+        # Behind a first step that is not round, one that is may be so near that their figures would touch.
+        round_ones = range(-(-(first + 1) // gap) * gap, end, gap)
+        return [first, *(step for step in round_ones if first == 0 or step - first >= gap * 3 // 4)]
+
+    def _changes(self) -> Iterator[float]:
+        before = -math.inf
+        for step in self.changes:
+            x = self.x(step)
+            if x - before >= APART:
+                yield x
+                before = x
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,11 +250,20 @@ class Label:
     text: str
 
 
-def areas(lock: Lock, groups: Groups, labels: Sequence[Label]) -> Areas:
-    """The chart of a run by groups; labels: one a group, in their order."""
-    run = range(lock.data.steps)
-    begins = {phase.first_step for phase in lock.phases if phase.steps}
-    bounds = sorted({part.start for part in evenly(run, STRETCHES)} | begins | {run.stop})
+def areas(lock: Lock, groups: Groups, labels: Sequence[Label], *, phase: str | None = None) -> Areas:
+    """The chart of a run, or of one of its phases with steps, by groups; labels: one a group, in their order."""
+    drawn = [one for one in lock.phases if one.steps and phase in (None, one.name)]
+    run = range(drawn[0].first_step, drawn[-1].first_step + drawn[-1].steps)
+    changes = [step for one in drawn for step in changes_inside(lock.data, one)]
+    inside = {one.first_step for one in drawn} | (set(changes) if len(changes) <= STRETCHES else set())
+    bounds = sorted({part.start for part in evenly(run, STRETCHES)} | inside | {run.stop})
+    # A stretch of few steps would be a spike: of small batches, they are far from the weights.
+    near = len(run) // STRETCHES // 2
+    bounds = [
+        step
+        for i, step in enumerate(bounds)
+        if step in inside or step == run.stop or min(step - bounds[i - 1], bounds[i + 1] - step) >= near
+    ]
     size, schedule = len(groups.keys), lock.schedule()
     # Tokens alone: of 5,000 domains, all figures of `composition` take ten times as long.
     tokens = [groups.sums(after - before) for before, after in pairwise(map(schedule.tokens, bounds))]
@@ -255,5 +288,6 @@ def areas(lock: Lock, groups: Groups, labels: Sequence[Label]) -> Areas:
     return Areas(
         steps=tuple(bounds),
         bands=tuple(bands),
-        phases=tuple(PhaseMark(phase=one.name, first_step=one.first_step) for one in lock.phases if one.steps),
+        phases=tuple(PhaseMark(phase=one.name, first_step=one.first_step) for one in drawn),
+        changes=tuple(changes),
     )

@@ -15,10 +15,9 @@ from api.library import LoadedMixture
 from api.pages.catalog_facts import pinned
 from api.pages.mixture import rows_shown
 from api.pages.mixture_columns import first_column, group_columns, known_column
+from api.pages.mixture_phases import asked_phase
 from api.pages.mixture_rows import titles_of
-from api.queries import wrong_query
 from mixture.catalog import Overview
-from mixture.errors import nearest
 from mixture.plan import Figures, Move, Stretch, side_of
 from mixture.plan import Side as Compared
 from mixture.plan.diff import Resized, distance, groups_of, moves, repooled, resized, retexted
@@ -159,8 +158,8 @@ def compare_view(
     Raises Problem 422: `unknown-phase`, `unknown-column`.
     """
     here, there = (side_of(held.lock, name=held.name, catalog=held.catalog) for held in (mixture, other))
-    phase = _known_phase(here, phase, parameter="phase")
-    other_phase = _known_phase(there, other_phase, parameter="with_phase")
+    phase = asked_phase(here.name, here.stretches, phase, parameter="phase")
+    other_phase = asked_phase(there.name, there.stretches, other_phase, parameter="with_phase")
     one, two = here.stretch(phase), there.stretch(other_phase)
     columns = tuple(name for name in _labels(mixture) if name in _labels(other))
     column = _column(mixture, columns, by, overview)
@@ -252,15 +251,6 @@ def _pair(move: Move, figure: Callable[[Figures], int | Fraction | None]) -> Pai
     found = [None if side is None else figure(side) for side in (move.a, move.b)]
     one, other = (float(value) if isinstance(value, Fraction) else value for value in found)
     return Pair(one=one, other=other)
-
-
-def _known_phase(side: Compared, phase: str | None, *, parameter: str) -> str | None:
-    """The phase that is asked for, None: the whole run. Raises Problem 422 `unknown-phase`, of this parameter."""
-    names = side.stretches
-    if phase and phase not in names:
-        hint = nearest(phase, names) or f"its phases: {', '.join(names)}"
-        raise wrong_query(parameter, f"{side.name} has no phase {phase!r}", "unknown-phase", hint=hint)
-    return phase or None
 
 
 def _column(mixture: LoadedMixture, shared: Sequence[str], by: str | None, overview: Overview | None) -> str | None:

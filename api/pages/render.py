@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from api.caching import Freshness, Lifetime, not_modified, tag_of
 from api.formats import Format, asked_format, json_bytes
-from api.pages import figures
+from api.pages import figures, titles
 from api.pages.links import Links, ServedLinks
 from api.table_writers import table_bytes
 from mixture._version import __version__
@@ -49,6 +49,7 @@ def environment() -> jinja2.Environment:
     )
     for filter_ in (figures.tokens, figures.integer, figures.percent, figures.epochs, figures.times):
         made.filters[filter_.__name__] = filter_
+    made.tests["says_the_same"] = titles.says_the_same
     made.globals |= {"Format": Format, "version": __version__}
     return made
 

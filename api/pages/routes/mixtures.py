@@ -76,6 +76,7 @@ def mixture(
             by=by,
             sort=sort,
             whole=whole,
+            phase=phase,
             overview=overview,
             lineage=lineage,
             moves=moves,

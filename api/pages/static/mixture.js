@@ -10,13 +10,18 @@
   const caption = legend.querySelector("caption");
   const cells = [...legend.querySelectorAll("tbody td")].reverse();
   const overRun = { caption: caption.textContent, cells: cells.map((cell) => [cell.textContent, cell.title]) };
+  const first = steps[0];
   const last = steps[steps.length - 1] - 1;
   const width = Number(drawing.dataset.width);
 
   const slider = document.createElement("input");
-  Object.assign(slider, { type: "range", min: 0, max: last, step: 1, value: 0, className: "at no-print" });
+  Object.assign(slider, { type: "range", min: first, max: last, step: 1, value: first, className: "at no-print" });
   slider.setAttribute("aria-label", "Step");
-  drawing.after(slider);
+  const hint = document.createElement("p");
+  Object.assign(hint, { id: "slider-hint", className: "soft no-print" });
+  hint.textContent = "Move it, or point at the picture: the table then has the shares at that step, until you press Escape.";
+  slider.setAttribute("aria-describedby", hint.id);
+  drawing.after(slider, hint);
 
   // As the service writes it: three digits of the share's shortest decimal, half up. Times 100, a float may be another.
   function percent(share) {
@@ -44,11 +49,11 @@
 
   function show(step) {
     const at = stretchOf(step);
-    const [first, final] = [steps[at], steps[at + 1] - 1];
+    const [from, to] = [steps[at], steps[at + 1] - 1];
     const link = document.createElement("a");
     link.href = figure.dataset.step.replace("987654321", String(step));
     link.textContent = `step ${step.toLocaleString("en")}`;
-    const within = first === final ? "" : `, as of steps ${first.toLocaleString("en")} to ${final.toLocaleString("en")}`;
+    const within = from === to ? "" : `, as of steps ${from.toLocaleString("en")} to ${to.toLocaleString("en")}`;
     caption.replaceChildren("At ", link, within);
     const whole = tokens.reduce((sum, band) => sum + band[at], 0);
     cells.forEach((cell, band) => {
@@ -56,7 +61,7 @@
       cell.textContent = percent(share);
       cell.title = String(share);
     });
-    const x = (step + 0.5) * width / (last + 1);
+    const x = (step - first + 0.5) * width / (last + 1 - first);
     cursor.setAttribute("x1", x);
     cursor.setAttribute("x2", x);
     cursor.setAttribute("visibility", "visible");
@@ -71,7 +76,7 @@
 
   function stepAt(event) {
     const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(drawing.getScreenCTM().inverse());
-    return Math.min(last, Math.max(0, Math.floor(point.x * (last + 1) / width)));
+    return Math.min(last, Math.max(first, first + Math.floor(point.x * (last + 1 - first) / width)));
   }
 
   slider.addEventListener("input", () => show(Number(slider.value)));

@@ -1,5 +1,7 @@
 """A mixture's page in a browser: its chart, its tables, with and without scripts."""
 
+import re
+
 import pytest
 from api_helpers import MIXTURES
 from playwright.sync_api import expect
@@ -70,6 +72,46 @@ def test_the_chart_writes_shares_at_a_step_as_the_page_does_and_keeps_the_exact_
     cells = page.locator("#legend tbody td")
     assert cells.all_text_contents() == [percent(share) for share in reversed(shares)]
     assert [float(title) for title in cells.evaluate_all("all => all.map(one => one.title)")] == list(reversed(shares))
+
+
+def test_a_short_phase_is_looked_at_alone_by_a_link_and_its_steps_by_the_slider(page, service, look):
+    page.goto(f"{service}/mixtures/olmo-2-dolmino?by=kind")
+    page.get_by_role("link", name="midtraining alone").click()
+    expect(page).to_have_url(f"{service}/mixtures/olmo-2-dolmino?by=kind&phase=midtraining#composition")
+    caption = page.locator("#legend caption")
+    expect(caption).to_have_text("Over midtraining")
+    slider = page.get_by_role("slider", name="Step")
+    slider.focus()
+    page.keyboard.press("End")
+    expect(caption).to_contain_text("At step 733,821")
+    page.keyboard.press("Home")
+    expect(caption).to_contain_text("At step 721,901, as of steps 721,901 to")
+    assert float(page.locator("#cursor").get_attribute("x1")) < 1
+    plot, drawing = page.locator("#areas line.grid").first, page.locator("#areas svg[role=img]")
+    middle = plot.bounding_box()["x"] - drawing.bounding_box()["x"] + plot.bounding_box()["width"] / 2
+    drawing.hover(position={"x": middle, "y": 60})
+    expect(slider).to_have_attribute("aria-valuetext", re.compile("step 727,8"))
+    look("mixture-phase")
+    page.get_by_role("link", name="the run", exact=True).click()
+    expect(caption).to_have_text("Over the run")
+
+
+def test_a_table_that_is_wider_than_a_phone_has_a_shade_at_its_edge_and_one_that_is_not_has_none(page, service):
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{service}/mixtures/olmo-2-dolmino")
+    shade = "(at => getComputedStyle(document.querySelector(at)).backgroundAttachment)('.scroll:has(#group-table)')"
+    assert page.evaluate(shade) == "local, local, scroll, scroll"
+
+    def edge() -> bytes:
+        box = page.locator(".scroll:has(#group-table)").bounding_box()
+        clip = {"x": box["x"] + box["width"] - 1, "y": box["y"] + 4, "width": 1, "height": 8}
+        return page.screenshot(clip=clip, full_page=True)
+
+    wide = edge()
+    page.evaluate("document.querySelector('.scroll:has(#group-table)').scrollLeft = 10000")
+    at_end = edge()
+    page.set_viewport_size({"width": 1280, "height": 900})
+    assert wide != at_end == edge()
 
 
 def test_domains_are_sorted_by_a_click_on_a_head_and_the_address_keeps_it(page, service):

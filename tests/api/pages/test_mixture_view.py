@@ -1,6 +1,7 @@
 """What a mixture's page shows, made of a loaded mixture and nothing else."""
 
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from api.pages.links import FileLinks
 from api.pages.mixture import mixture_view
 from api.pages.mixture_rows import Reach, reach_of
 from api.pages.render import render
+from api.pages.titles import says_the_same
 from api.problems import Problem
 from api.stores import Stores
 from mixture.plan import make_lock, make_plan, write_lock
@@ -192,7 +194,58 @@ def test_a_page_says_where_weights_change_inside_of_a_phase(tmp_path):
     weights = {row.domain: row.weights for row in view.domains}
     assert weights["a"] == pytest.approx((0.4, 0.4 * 0.5 * 100 / 250))
     html = render("mixture.html", FileLinks("mixtures/small/index.html"), view)
-    assert "The weights of last change inside of it, 4 times from step 775 on" in html
+    assert "The weights of last change inside of it, at steps 775, 800, 825 and 850: tables" in html
+    assert view.areas.drawing().changes == (744.0, 768.0, 792.0, 816.0)
+    assert html.count('class="change"') == 4
+    assert {775, 800, 825, 850} <= set(view.areas.steps)
+
+
+def test_of_many_steps_at_which_weights_change_ten_are_said_and_those_apart_are_drawn(tmp_path):
+    write_mixture(tmp_path / "stairs", SPEC + "    transition: {steps: 240, parts: 120}\n", cells=TABLE)
+    (mixture,) = BuiltinMixtures([tmp_path / "stairs"], [], Stores([])).all().values()
+    view = mixture_view(mixture)
+    assert view.phases[1].changes_in_words().endswith("766, 768, 770 and 110 more")
+    drawn = view.areas.drawing().changes
+    assert 30 < len(drawn) < 120
+    assert all(after - before >= 4 for before, after in pairwise(drawn))
+
+
+def test_the_picture_can_be_of_one_phase_and_the_tables_stay_those_of_the_run(mixtures):
+    dolmino = mixtures["olmo-2-dolmino"]
+    whole, view = mixture_view(dolmino), mixture_view(dolmino, phase="midtraining")
+    assert (view.areas.steps[0], view.areas.steps[-1], len(view.areas.steps)) == (721901, 733822, 97)
+    assert [mark.x for mark in view.areas.marks()] == [0]
+    assert view.areas.ticks() == [721901, 724000, 726000, 728000, 730000, 732000]
+    assert sum(band.share for band in view.areas.bands) == pytest.approx(1)
+    shares = {row.key: row.weights[1] for row in view.groups}
+    assert {band.key: band.share for band in view.areas.bands} == pytest.approx(
+        {key: share for key, share in shares.items() if share}, abs=1e-4
+    )
+    assert (view.groups, view.domains) == (whole.groups, whole.domains)
+    with pytest.raises(Problem, match="no phase 'midtrainin'") as refused:
+        mixture_view(dolmino, phase="midtrainin")
+    assert (refused.value.code, refused.value.hint) == ("unknown-phase", "did you mean 'midtraining'?")
+
+
+@pytest.mark.parametrize(
+    ("title", "key", "same"),
+    [
+        ("Health", "health", True), ("Software Development", "software_development", True),
+        ("Science, Math & Technology", "science_math_and_technology", True),
+        ("Web Pages", "web", False), ("Performance Logs", "c28", False),
+    ],
+)  # fmt: skip
+def test_a_title_that_says_the_same_as_its_key_stands_alone(title, key, same):
+    assert says_the_same(title, key) is same
+
+
+def test_groups_of_which_the_title_is_the_key_are_named_once(mixtures):
+    topics = mixtures["olmo-3-topics"]
+    view = mixture_view(topics, overview=overview_of(topics))
+    assert {"Health", "Software Development"} <= {band.label for band in view.areas.bands}
+    html = render("mixture.html", FileLinks("mixtures/olmo-3-topics/index.html"), view)
+    assert '<th scope="row">Health</th>' in html
+    assert "health Health" not in html
 
 
 def test_names_of_phases_do_not_touch_in_the_chart(mixtures):
