@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mixture.catalog import Catalog
     from mixture.formats import Exported, Imported, Remark, WeightUnit
     from mixture.plan import Lock, Plan
+    from mixture.units import Unit
 
 FormatName = Annotated[str, typer.Argument(metavar="FORMAT", help="`mixture export --list` shows them.")]
 Template = Annotated[
@@ -168,14 +169,14 @@ def import_(
     catalog: CatalogFile = None,
     name: Annotated[str | None, typer.Option(metavar="NAME", help="The mixture's name.")] = None,
     sequence_length: Annotated[
-        int | None, typer.Option(metavar="TOKENS", min=1, help="Where the file does not say it.")
+        str | None, typer.Option(metavar="TOKENS", help="Where the file does not say it.")
     ] = None,
     batch: Annotated[
-        int | None, typer.Option(metavar="SEQUENCES", min=1, help="Sequences of a step, where the file does not say.")
+        str | None, typer.Option(metavar="SEQUENCES", help="Sequences of a step, where the file does not say.")
     ] = None,
     steps: Annotated[
-        list[int] | None,
-        typer.Option("--steps", metavar="STEPS", min=1, help="Of each phase in order, or once, of the whole run."),
+        list[str] | None,
+        typer.Option("--steps", metavar="STEPS", help="Of each phase in order, or once, of the whole run."),
     ] = None,
     path_template: Template = "{domain}",
     unit: UnitName = None,
@@ -187,6 +188,7 @@ def import_(
     from mixture.formats import Given, format_of, import_mixture, read_file
     from mixture.plan import make_plan
     from mixture.spec import load_spec
+    from mixture.units import Unit
 
     made = format_of(form)
     given = Given(
@@ -194,9 +196,9 @@ def import_(
         catalog=None if catalog is None else read_catalog(catalog),
         path_template=path_template,
         unit=_unit(unit),
-        sequence_length=sequence_length,
-        batch_sequences=batch,
-        steps=tuple(steps or ()),
+        sequence_length=None if sequence_length is None else _counted(sequence_length, Unit.TOKENS),
+        batch_sequences=None if batch is None else _counted(batch, Unit.SEQUENCES),
+        steps=tuple(_counted(text, Unit.STEPS) for text in steps or ()),
     )
     imported = import_mixture(made, [read_file(path) for path in files], out, given)
     written = _write_imported(imported, out)
@@ -211,6 +213,13 @@ def import_(
     beside = " and ".join(path.name for path in written[1:])
     print(f"{written[0]}: written{f', with {beside}' if beside else ''}")
     print(f"{len(plan.phases)} phases, {plan.steps:,} steps, {plan.tokens:,} tokens; `mixture plan` says more of it")
+
+
+def _counted(text: str, unit: Unit) -> int:
+    """A count as a spec has it, with its unit or without."""
+    from mixture.units import parse_count
+
+    return parse_count(text, units=(unit,), bare=unit).amount
 
 
 def _write_imported(imported: Imported, out: Path) -> list[Path]:

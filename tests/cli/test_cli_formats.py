@@ -119,6 +119,18 @@ def test_an_artefact_with_sizes_brings_its_catalog(run, tmp_path):
     run("plan", tmp_path / "in" / "mixture.yaml")
 
 
+def test_counts_of_an_import_may_have_the_units_of_a_spec(run, small, tmp_path):
+    (tmp_path / "mix.yaml").write_text("sources: [{source_name: a, target_ratio: 1.0}]\n", encoding="utf-8")
+    asked = ("import", "olmo", tmp_path / "mix.yaml", "--catalog", small / "cells.csv", "--steps", "10 steps")
+    run(*asked, "-o", tmp_path / "in", "--batch", "16 sequences", "--sequence-length", "1K tokens")
+    text = (tmp_path / "in" / "mixture.yaml").read_text(encoding="utf-8")
+    assert "batch: 16 sequences" in text
+    assert "sequence_length: 1000" in text
+    refused = run(*asked, "-o", tmp_path / "no", "--batch", "16 steps", code=1).stderr
+    assert refused == "error[wrong-unit]: '16 steps' is in steps (right here: 11264 sequences)\n"
+    assert run(*asked, "-o", tmp_path / "no", "--batch", "0", code=1).stderr.startswith("error[out-of-range]: '0' is")
+
+
 def test_an_import_replaces_nothing(run, small, tmp_path):
     (tmp_path / "a.txt").write_text("1 a\n", encoding="utf-8")
     asked = ("--catalog", small / "cells.csv", "--steps", 10)
