@@ -9,7 +9,7 @@ from typing import Any
 from mixture.store.intake.matching import SourceFile
 from mixture.store.intake.quarantine import LeftOut, start_of
 from mixture.store.intake.report import Reason
-from mixture.store.intake.values import Kind, attribute, document_text, domain_name, value_text
+from mixture.store.intake.values import Kind, NestedValueError, attribute, document_text, domain_name, value_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Batch:
     weight: int = 0
 
     def add(self, row: dict[str, Any], columns: Columns, at: int) -> None:
-        """Take a row, which stands at this row, or byte, of its file. Errors: NestedValueError."""
+        """Take a row, which stands at this row, or byte, of its file."""
         value = row.get(columns.text)
         identity = (value_text(row.get(columns.id)) or None) if columns.id else None
         domain = None
@@ -92,12 +92,15 @@ class Batch:
         if isinstance(text, Reason):
             self.dropped.append(LeftOut(text, domain, at, identity, start_of(value)))
             return
-        attributes = tuple([self._attribute(row.get(name), name) for name in columns.attributes])
+        try:
+            found = [attribute(row.get(name), name) for name in columns.attributes]
+        except NestedValueError as error:
+            left = LeftOut(Reason.NESTED_ATTRIBUTE, domain, at, identity, start_of(value), start_of(error.name))
+            self.dropped.append(left)
+            return
+        for name, (_, kind) in zip(columns.attributes, found, strict=True):
+            if kind is not None:
+                self.kinds[name].add(kind)
+        attributes = tuple([written for written, _ in found])
         self.documents.append(Document(text, identity, attributes, at, domain))
         self.weight += len(text) + sum(len(value) for value in attributes if value)
-
-    def _attribute(self, value: object, name: str) -> str | None:
-        text, kind = attribute(value, name)
-        if kind is not None:
-            self.kinds[name].add(kind)
-        return text

@@ -13,9 +13,7 @@ from mixture.store.intake.batch import Batch, Columns, Piece
 from mixture.store.intake.matching import Compression, SourceFile
 from mixture.store.intake.quarantine import LeftOut, start_of
 from mixture.store.intake.report import Reason
-from mixture.store.intake.rows import nested
 from mixture.store.intake.unpacking import LARGEST_DOCUMENT, unpacked
-from mixture.store.intake.values import NestedValueError
 from mixture.units import quote
 
 _TOGETHER = 1 << 22  # bytes of source that are handed on together
@@ -35,7 +33,7 @@ def read_lines(piece: Piece, columns: Columns) -> Iterator[Batch]:
     """One JSON object a line. A line belongs to the piece that it begins in. Empty lines are no documents.
 
     A bad line is left out. Where a file begins with several and nothing but them, it is of another format, such as
-    JSON that is printed to be read. Errors: IngestError `not-json-lines`, `attribute-nested`.
+    JSON that is printed to be read. Errors: IngestError `not-json-lines`.
     """
     at, weight, done = piece.start, 0, 0
     objects = False
@@ -58,7 +56,7 @@ def read_lines(piece: Piece, columns: Columns) -> Iterator[Batch]:
                 data = line.removeprefix(b"\xef\xbb\xbf") if at == 0 else line
                 del line
                 if data.strip():
-                    _add_line(batch, data, columns, piece, at)
+                    _add_line(batch, data, columns, at)
                 del data
             at += size
             weight += size
@@ -128,7 +126,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 _JSON = json.JSONDecoder(object_pairs_hook=_object)  # made once it costs 0.3 us a line more than json.loads
 
 
-def _add_line(batch: Batch, data: bytes, columns: Columns, piece: Piece, at: int) -> None:
+def _add_line(batch: Batch, data: bytes, columns: Columns, at: int) -> None:
     try:
         text = data.decode().rstrip("\r\n")
     except UnicodeDecodeError:
@@ -144,8 +142,4 @@ def _add_line(batch: Batch, data: bytes, columns: Columns, piece: Piece, at: int
         return
     del text
     batch.seen.update(row.keys() & set(columns.names))
-    try:
-        batch.add(row, columns, at)
-    except NestedValueError as error:
-        place = Place(file=str(piece.file.path), line=line_number(piece.file, at))
-        raise nested(error.name, place, "a list or an object") from None
+    batch.add(row, columns, at)

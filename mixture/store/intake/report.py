@@ -11,18 +11,19 @@ from pathlib import Path
 class Reason(StrEnum):
     """Why a document is not in the store.
 
-    NULL_TEXT:       its text is null, or its row has none
-    NOT_TEXT:        its text is a number, a list or an object
-    EMPTY_TEXT:      its text has no characters
-    BLANK_TEXT:      its text has only white space, control characters and characters without width
-    INVALID_UTF8:    its bytes are not UTF-8
-    LONE_SURROGATE:  its text has half a character of UTF-16, which UTF-8 can not hold
-    NOT_JSON:        its line is not a JSON object, or one with a key twice
-    TOO_LARGE:       it has more than 2^31 bytes
-    DOMAIN_MISSING:  the column that names its domain is null or empty, or not in its row
-    DOMAIN_ILLEGAL:  that column has what no domain can be called
-    NO_TOKENS:       the tokenizer makes no token of it: it has none for what is unknown, or takes all away
-    DUPLICATE:       another document of the domain has its id and its text
+    NULL_TEXT:        its text is null, or its row has none
+    NOT_TEXT:         its text is a number, a list or an object
+    EMPTY_TEXT:       its text has no characters
+    BLANK_TEXT:       its text has only white space, control characters and characters without width
+    INVALID_UTF8:     its bytes are not UTF-8
+    LONE_SURROGATE:   its text has half a character of UTF-16, which UTF-8 can not hold
+    NOT_JSON:         its line is not a JSON object, or one with a key twice
+    TOO_LARGE:        it has more than 2^31 bytes
+    DOMAIN_MISSING:   the column that names its domain is null or empty, or not in its row
+    DOMAIN_ILLEGAL:   that column has what no domain can be called
+    NESTED_ATTRIBUTE: an attribute of it is a list or an object, and not a single value
+    NO_TOKENS:        the tokenizer makes no token of it: it has none for what is unknown, or takes all away
+    DUPLICATE:        another document of the domain has its id and its text
     """
 
     NULL_TEXT = "null-text"
@@ -35,6 +36,7 @@ class Reason(StrEnum):
     TOO_LARGE = "too-large"
     DOMAIN_MISSING = "domain-missing"
     DOMAIN_ILLEGAL = "domain-illegal"
+    NESTED_ATTRIBUTE = "nested-attribute"
     NO_TOKENS = "no-tokens"
     DUPLICATE = "duplicate"
 

@@ -16,7 +16,6 @@ import pyarrow.parquet as pq
 from mixture.errors import IngestError, Place, nearest
 from mixture.store.intake.batch import Batch, Columns, Piece
 from mixture.store.intake.matching import SourceFile
-from mixture.store.intake.values import NestedValueError
 from mixture.store.mapping import arrow_file
 from mixture.units import quote
 
@@ -101,10 +100,7 @@ def _documents(
         values = [_values(table.column(name), name, piece.file) for name in columns.names]
         for number, row in enumerate(zip(*values, strict=True), done):
             for _ in range(1 if times is None else int(times[number])):
-                try:
-                    batch.add(dict(zip(columns.names, row, strict=True)), columns, piece.first + number)
-                except NestedValueError as error:
-                    raise nested(error.name, Place(file=str(piece.file.path)), "a list or an object") from None
+                batch.add(dict(zip(columns.names, row, strict=True)), columns, piece.first + number)
         batch.size += piece.size * (done + table.num_rows) // rows - piece.size * done // rows
         done += table.num_rows
         del table, values  # it may be a large document, and the caller is about to copy it
@@ -171,17 +167,12 @@ def _check_schema(file: SourceFile, columns: Columns, schema: pa.Schema) -> None
         )
     for name in columns.attributes:
         if pa.types.is_nested(_value_type(schema, name)):
-            raise nested(name, Place(file=str(file.path)), f"of type {schema.field(name).type}")
-
-
-def nested(name: str, place: Place, what: str) -> IngestError:
-    """The error for an attribute that is no single value."""
-    return IngestError(
-        f"its attribute {quote(name)} is {what}",
-        code="attribute-nested",
-        place=place,
-        hint="an attribute is a single value: a text, a number, true or false",
-    )
+            raise IngestError(
+                f"its attribute {quote(name)} is of type {schema.field(name).type}",
+                code="attribute-nested",
+                place=Place(file=str(file.path)),
+                hint="an attribute is a single value: a text, a number, true or false",
+            )
 
 
 def _value_type(schema: pa.Schema, name: str) -> pa.DataType:

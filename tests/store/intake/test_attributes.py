@@ -12,7 +12,7 @@ import pytest
 from store.makers import WriteSources, text_of, write_lines
 
 from mixture.errors import IngestError
-from mixture.store import attribute_text, ingest, open_store, pack_store, split_store
+from mixture.store import Reason, Unfit, attribute_text, ingest, open_store, pack_store, split_store
 
 ATTRIBUTE = "domains: {web: {files: [in.jsonl], attributes: [a]}}"
 
@@ -101,15 +101,20 @@ def test_the_type_is_that_of_all_domains_and_files(tmp_path: Path, sources: Writ
 
 
 @pytest.mark.parametrize("value", [[1], {"k": 1}, []])
-def test_a_nested_attribute_is_refused_with_its_line_or_column(tmp_path: Path, sources: WriteSources, value: object):
-    write_lines(tmp_path / "in.jsonl", [{"text": "x", "a": 1}, {"text": "y", "a": value}])
-    with pytest.raises(IngestError, match="its attribute 'a' is a list or an object") as caught:
-        ingest(sources(ATTRIBUTE), tmp_path / "store")
-    assert caught.value.code == "attribute-nested"
-    assert str(caught.value.place).endswith("in.jsonl:2")
+def test_a_nested_attribute_of_a_line_leaves_it_out_and_of_a_table_is_refused(
+    tmp_path: Path, sources: WriteSources, value: object
+):
+    write_lines(tmp_path / "in.jsonl", [{"text": "0", "a": 1}, {"text": "1", "a": value}])
+    report = ingest(sources(ATTRIBUTE), tmp_path / "store")
+    assert report.documents == 1
+    assert report.domains[0].dropped == {Reason.NESTED_ATTRIBUTE: 1}
+    assert column_of(tmp_path / "store") == (pa.int64(), [1])
+    with pytest.raises(IngestError, match=r"in\.jsonl:2: .*nested-attribute") as caught:
+        ingest(sources(ATTRIBUTE), tmp_path / "strict", unfit=Unfit.REFUSE)
+    assert caught.value.code == "left-out"
     pq.write_table(pa.table({"text": ["x"], "a": [value if value != [] else [1]]}), tmp_path / "in.parquet")
     with pytest.raises(IngestError, match=r"in\.parquet: its attribute 'a' is of type (list|struct)") as caught:
-        ingest(sources(ATTRIBUTE.replace("jsonl", "parquet")), tmp_path / "store")
+        ingest(sources(ATTRIBUTE.replace("jsonl", "parquet")), tmp_path / "table")
     assert caught.value.code == "attribute-nested"
 
 
