@@ -23,7 +23,7 @@ def wrong_query(name: str, detail: str, code: str, *, hint: str | None = None, *
 def check_step(step: int, steps: int, *, name: str = "step", where: str = "query") -> None:
     """Raise Problem 422, `step-out-of-range`, for a step that a run of so many steps has not."""
     if step >= steps:
-        detail, hint = f"step {step} is not in a run of {steps} steps", f"steps are 0 to {steps - 1}"
+        detail, hint = f"step {step:,} is not in a run of {steps:,} steps", f"steps are 0 to {steps - 1:,}"
         errors = [{"in": where, "pointer": f"/{name}", "detail": detail}]
         facts = {"step": step, "steps": steps}
         raise Problem(422, detail, code="step-out-of-range", hint=hint, errors=errors, facts=facts)

@@ -96,7 +96,7 @@ class Columns:
         for length in {segment.sequence_length for segment in stream.lock.data.segments}:
             if length % self.cp_size:
                 raise StreamError(
-                    f"rows of {length} tokens can not be cut into {self.cp_size} even parts",
+                    f"rows of {length:,} tokens can not be cut into {self.cp_size} even parts",
                     code="length-not-divisible",
                     hint="cp_size has to divide every sequence length of the run",
                 )

@@ -275,7 +275,7 @@ def stream_state(loader_state: Mapping[str, Any], dataset: MixtureBatches) -> di
 
 def _started(what: str, step: int) -> StreamError:
     return StreamError(
-        f"{what} has begun: it stands at step {step}",
+        f"{what} has begun: it stands at step {step:,}",
         code="stream-started",
         hint="load the state before the first batch, into a dataset and a loader made anew",
         step=step,

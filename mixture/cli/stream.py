@@ -58,7 +58,7 @@ def stream(
         lock, store, rank, world_size, first_step, next_token=next_token, documents=out is None, uneven=uneven
     )
     if first_step == opened.steps:
-        raise StreamError(f"the run ends at step {opened.steps}", code="step-out-of-range", hint="steps count from 0")
+        raise StreamError(f"the run ends at step {opened.steps:,}", code="step-out-of-range", hint="steps count from 0")
     batches = _first(opened, steps)
     if out is not None:
         _write_arrow(opened, batches, out)

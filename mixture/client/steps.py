@@ -58,7 +58,7 @@ def read_steps(body: Body, expected: Expected, steps: range) -> Iterator[Batch]:
                 raise InterruptedRequestError(_broken_off(step, said))
             if rows is None:
                 if step == steps.stop:
-                    raise InterruptedRequestError(f"the service sends more than the steps before {step}")
+                    raise InterruptedRequestError(f"the service sends more than the steps before {step:,}")
                 rows = _Rows(expected, step)
             rows.add(record, names)
             del record  # its memory is that of the next one
@@ -66,7 +66,7 @@ def read_steps(body: Body, expected: Expected, steps: range) -> Iterator[Batch]:
                 yield rows.whole(said)
                 step, rows = step + 1, None
     except (pa.ArrowInvalid, pa.ArrowException, EOFError) as error:
-        raise InterruptedRequestError(f"step {step} did not arrive as Arrow has it: {error}") from error
+        raise InterruptedRequestError(f"step {step:,} did not arrive as Arrow has it: {error}") from error
 
 
 def _broken_off(step: int, said: Mapping[str, str]) -> str:
@@ -137,7 +137,7 @@ class _Rows:
         domain = record.column("domain")
         part = slice(self._there, self._there + n)
         if part.stop > len(batch) or len(tokens) != n * width or not domain.dictionary.equals(names):
-            raise InterruptedRequestError(f"step {batch.step}: {n} rows, {len(tokens)} tokens do not come next")
+            raise InterruptedRequestError(f"step {batch.step:,}: {n:,} rows, {len(tokens):,} tokens do not come next")
         columns = {
             "input_ids": tokens.to_numpy().reshape(n, width),
             "domain": domain.indices.to_numpy(),
@@ -146,7 +146,7 @@ class _Rows:
         if batch.masked is not None:
             masked = record.column("masked").flatten()
             if len(masked) != n * width:
-                raise InterruptedRequestError(f"step {batch.step}: {n} rows, {len(masked)} tokens masked or not")
+                raise InterruptedRequestError(f"step {batch.step:,}: {n:,} rows, {len(masked):,} tokens masked or not")
             columns["masked"] = masked.to_numpy(zero_copy_only=False).reshape(n, width)
         for name, column in columns.items():
             getattr(batch, name)[part] = column
@@ -165,7 +165,7 @@ class _Rows:
         found = (str(batch.step), str(self._there), self._checksum.hex())
         places = np.arange(self._first_position, self._first_position + len(batch))
         if stated != found or self._there != len(batch) or not np.array_equal(batch.position, places):
-            raise InterruptedRequestError(f"step {batch.step} is damaged: {found}, and the service says {stated}")
+            raise InterruptedRequestError(f"step {batch.step:,} is damaged: {found}, and the service says {stated}")
         self._check_masks()
         return batch if self._spans is None else replace(batch, spans=_joined(self._spans))
 
@@ -177,8 +177,8 @@ class _Rows:
         hidden = masks.hide(batch.step, batch.domain, batch.first_token, batch.input_ids, self._expected.hidden)
         if not np.array_equal(hidden, batch.masked):
             raise StreamError(
-                f"step {batch.step}: the service masks {np.count_nonzero(batch.masked)} tokens, the lock "
-                f"{np.count_nonzero(hidden)}, or others",
+                f"step {batch.step:,}: the service masks {np.count_nonzero(batch.masked):,} tokens, the lock "
+                f"{np.count_nonzero(hidden):,}, or others",
                 code="answer-invalid",
             )
 

@@ -52,7 +52,7 @@ class Amendment:
                 consumed_step=self.consumed_step,
             )
         if self.skip_steps < 0:
-            raise AmendError(f"{self.skip_steps} steps can not be skipped", code="amend-invalid")
+            raise AmendError(f"{self.skip_steps:,} steps can not be skipped", code="amend-invalid")
         if self.reason is not None and not self.reason.strip():
             raise AmendError("the reason is empty", code="amend-invalid", hint="leave it out or say it")
         odd = None if self.reason is None else odd_character(self.reason)

@@ -180,11 +180,13 @@ def _check_phases(phases: tuple[LockPhase, ...], steps: int, place: Place) -> No
     names: set[str] = set()
     for i, phase in enumerate(phases):
         if phase.first_step != step or phase.name in names:
-            message = f"phases[{i}]: {phase.name!r} begins at step {phase.first_step}, the ones before end at {step}"
+            message = (
+                f"phases[{i}]: {phase.name!r} begins at step {phase.first_step:,}, the ones before end at {step:,}"
+            )
             if phase.name in names:
                 message = f"phases[{i}]: phase {phase.name!r} stands there twice"
             refuse(place, message, code="lock-not-canonical", key=f"phases[{i}]")
         names.add(phase.name)
         step += phase.steps
     if step != steps:
-        refuse(place, f"phases end at step {step}, the run at {steps}", code="lock-not-canonical", key="phases")
+        refuse(place, f"phases end at step {step:,}, the run at {steps:,}", code="lock-not-canonical", key="phases")

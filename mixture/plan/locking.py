@@ -72,7 +72,7 @@ def masks_of(amendment: Amendment, data: ScheduleData) -> tuple[Mask, ...]:
     early = next((mask for mask in amendment.masks if mask.first_step < amendment.step), None)
     if early is not None:
         raise AmendError(
-            f"a mask from step {early.first_step} on changes what was read before step {amendment.step}",
+            f"a mask from step {early.first_step:,} on changes what was read before step {amendment.step:,}",
             code="mask-invalid",
         )
     return _fitting(data, (*amendment.lock.masks, *amendment.masks))
@@ -105,7 +105,7 @@ def _content(amendment: Amendment, amended: ScheduleData, now: Mapping[str, str]
         is_drawn = any(one.weights[d] for one in data.segments if one.first_step < step)
         if is_drawn and locked is not None and found is not None and locked != found:
             raise AmendError(
-                f"the text of domain {domain.name!r} was read before step {step}, and is another one now: content"
+                f"the text of domain {domain.name!r} was read before step {step:,}, and is another one now: content"
                 f" {locked} in the lock, {found} in the store",
                 code="content-differs",
                 hint=f"keep it as it was and name the new text {domain.name + '@2'!r}",

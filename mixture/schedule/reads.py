@@ -73,9 +73,9 @@ class TokenRange:
         """Raises ScheduleError, `token-out-of-range`."""
         last = first_token + num_tokens - 1
         if not 0 <= first_token <= last < domain.tokens:
-            what = f"token {first_token} is" if num_tokens == 1 else f"tokens {first_token} to {last} are"
+            what = f"token {first_token:,} is" if num_tokens == 1 else f"tokens {first_token:,} to {last:,} are"
             raise ScheduleError(
-                f"{what} not in domain {domain.name!r} of {domain.tokens} tokens",
+                f"{what} not in domain {domain.name!r} of {domain.tokens:,} tokens",
                 code="token-out-of-range",
                 token=first_token,
                 tokens=domain.tokens,

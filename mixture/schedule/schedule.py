@@ -81,9 +81,9 @@ class Schedule:
         """The step that a position is in."""
         if not 0 <= position < self.num_sequences:
             raise ScheduleError(
-                f"position {position} is not in a run of {self.num_sequences} sequences",
+                f"position {position:,} is not in a run of {self.num_sequences:,} sequences",
                 code="position-out-of-range",
-                hint=f"positions are 0 to {self.num_sequences - 1}",
+                hint=f"positions are 0 to {self.num_sequences - 1:,}",
                 position=position,
                 sequences=self.num_sequences,
             )
@@ -125,7 +125,7 @@ class Schedule:
     def iter_rows(self, start: int, count: int) -> Iterator[Rows]:
         """The same in chunks of about half a million rows, each made when asked for."""
         if count < 0:
-            raise ScheduleError(f"a count of {count} is below 0", code="count-invalid", count=count)
+            raise ScheduleError(f"a count of {count:,} is below 0", code="count-invalid", count=count)
         if count == 0:
             return
         end = start + count
@@ -148,7 +148,7 @@ class Schedule:
             stop, stretch = self._chunk_end(step, end)
             if not 0 <= slots.start <= slots.stop <= stretch.batch:
                 raise ScheduleError(
-                    f"slots {slots.start} to {slots.stop - 1} are not in a step of {stretch.batch} sequences",
+                    f"slots {slots.start:,} to {slots.stop - 1:,} are not in a step of {stretch.batch:,} sequences",
                     code="slot-out-of-range",
                 )
             places = np.arange(stop - step)[:, None] * stretch.batch + np.arange(slots.start, slots.stop)
@@ -174,7 +174,7 @@ class Schedule:
         if outside.size:
             name, asked, most = self.names[domain[outside[0]]], int(number[outside[0]]), int(total[outside[0]])
             raise ScheduleError(
-                f"the run reads {most} sequences of domain {name!r}; number {asked} is not one of them",
+                f"the run reads {most:,} sequences of domain {name!r}; number {asked:,} is not one of them",
                 code="draw-out-of-range",
                 hint="numbers count from 0",
                 name=name,
@@ -284,9 +284,9 @@ class Schedule:
 
     def _outside(self, step: int) -> ScheduleError:
         return ScheduleError(
-            f"step {step} is not in a run of {self.steps} steps",
+            f"step {step:,} is not in a run of {self.steps:,} steps",
             code="step-out-of-range",
-            hint=f"steps are 0 to {self.steps - 1}, and {self.steps} is the end of the run",
+            hint=f"steps are 0 to {self.steps - 1:,}, and {self.steps:,} is the end of the run",
             step=step,
             steps=self.steps,
         )
@@ -311,7 +311,7 @@ class Schedule:
             order = DomainOrder(self.data, self.data.domains[domain], length, self._permutations)
             if order.per_epoch == 0:
                 raise ScheduleError(
-                    f"domain {order.name!r} has no whole sequence of {length} tokens",
+                    f"domain {order.name!r} has no whole sequence of {length:,} tokens",
                     code="domain-too-small",
                     name=order.name,
                     length=length,

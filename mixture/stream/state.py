@@ -127,7 +127,7 @@ def check_history(schedule: Schedule, state: StreamState) -> None:
     """
     if state.step > schedule.steps:
         raise StreamError(
-            f"the state is at step {state.step}, the lock ends at step {schedule.steps}",
+            f"the state is at step {state.step:,}, the lock ends at step {schedule.steps:,}",
             code="history-differs",
             hint="resume under a lock that is at least as long",
             step=state.step,
@@ -143,8 +143,8 @@ def check_history(schedule: Schedule, state: StreamState) -> None:
             parted = step
             break
     raise StreamError(
-        f"the state's run and this lock part between step {agreed} and step {parted}: what was read by step "
-        f"{state.step} is not what this lock reads",
+        f"the state's run and this lock part between step {agreed:,} and step {parted:,}: what was read by step "
+        f"{state.step:,} is not what this lock reads",
         code="history-differs",
         hint="resume under the lock it was saved under, or one amended at or after that step",
         agreed=agreed,

@@ -103,7 +103,7 @@ class Stream(ABC):
         """
         if steps.step < 1 or (steps and not 0 <= steps[0] <= steps[-1] < self.steps):
             raise StreamError(
-                f"{steps} are not steps of a run of {self.steps}", code="steps-invalid", hint="ascending, from 0"
+                f"{steps} are not steps of a run of {self.steps:,}", code="steps-invalid", hint="ascending, from 0"
             )
         if not self._uneven:
             check_divisible(self._schedule.data, self.world_size, steps.start)
@@ -210,7 +210,7 @@ class Stream(ABC):
 
     def _started(self, purpose: str) -> StreamError:
         return StreamError(
-            f"the stream has begun: it stands at step {self.step}",
+            f"the stream has begun: it stands at step {self.step:,}",
             code="stream-started",
             hint=f"open a new stream and {purpose} before the first batch",
             step=self.step,

@@ -35,7 +35,7 @@ def test_an_address_that_leads_nowhere_has_the_nearest_one(client: httpx2.Client
     [
         ("mixtures/demo/composition?points=5000", "1 to 1000 parts"),
         ("mixtures/demo@sha256:12/plan", "name@sha256:<digest>"),
-        ("mixtures/demo/positions?at=8788992", "positions are 0 to 8788991"),
+        ("mixtures/demo/positions?at=8788992", "positions are 0 to 8,788,991"),
     ],
 )
 def test_what_is_wrong_is_said_in_words(client: httpx2.Client, address: str, words: str):

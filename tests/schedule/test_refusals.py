@@ -109,7 +109,7 @@ def test_fields_that_make_no_schedule_are_refused_where_they_stand(data, path):
 def test_a_position_outside_of_the_run_is_refused_with_both_figures(position):
     schedule = Schedule(RUN)
     for ask in (schedule.step_of, lambda p: schedule.at([0, p]), lambda p: schedule.rows(p, 1)):
-        with pytest.raises(ScheduleError, match=f"position {position} is not in a run of 304 sequences") as refused:
+        with pytest.raises(ScheduleError, match=f"position {position:,} is not in a run of 304 sequences") as refused:
             ask(position)
         assert refused.value.code == "position-out-of-range"
         assert refused.value.facts == {"position": position, "sequences": 304}
@@ -130,7 +130,7 @@ def test_a_range_that_ends_outside_of_the_run_is_refused_before_its_first_row():
 def test_a_step_outside_of_the_run_is_refused_with_both_figures(step):
     schedule = Schedule(RUN)
     for ask in (schedule.positions_before, schedule.counts, schedule.tokens, schedule.history):
-        with pytest.raises(ScheduleError, match=f"step {step} is not in a run of 25 steps") as refused:
+        with pytest.raises(ScheduleError, match=f"step {step:,} is not in a run of 25 steps") as refused:
             ask(step)
         assert refused.value.code == "step-out-of-range"
         assert refused.value.facts == {"step": step, "steps": 25}
@@ -140,7 +140,7 @@ def test_a_step_outside_of_the_run_is_refused_with_both_figures(step):
 def test_a_step_that_does_not_exist_has_no_batch_and_no_length(step):
     schedule = Schedule(RUN)
     for ask in (schedule.batch_of, schedule.length_of):
-        with pytest.raises(ScheduleError, match=f"step {step} is not in a run of 25 steps") as refused:
+        with pytest.raises(ScheduleError, match=f"step {step:,} is not in a run of 25 steps") as refused:
             ask(step)
         assert refused.value.code == "step-out-of-range"
         assert refused.value.facts == {"step": step, "steps": 25}
@@ -148,7 +148,7 @@ def test_a_step_that_does_not_exist_has_no_batch_and_no_length(step):
 
 @pytest.mark.parametrize("token", [-1, 9_000, 10**18])
 def test_a_token_that_a_domain_does_not_have_is_refused_with_both_figures(token):
-    with pytest.raises(ScheduleError, match=f"token {token} is not in domain 'code' of 9000 tokens") as refused:
+    with pytest.raises(ScheduleError, match=f"token {token:,} is not in domain 'code' of 9,000 tokens") as refused:
         Schedule(RUN).find("code", token)
     assert refused.value.code == "token-out-of-range"
     assert refused.value.facts == {"token": token, "tokens": 9_000}

@@ -95,7 +95,7 @@ def test_a_token_is_traced_without_a_store_and_a_document_is_not(followed: tuple
     [
         (Asked(document="wob/7"), "the store has no document 'wob/7'"),
         (Asked(domain="wob", token=1), "unknown domain 'wob'"),
-        (Asked(domain="web", token=10**9), "token 1000000000 is not in domain 'web'"),
+        (Asked(domain="web", token=10**9), "token 1,000,000,000 is not in domain 'web'"),
         (Asked(token=1), "a token is one of a domain"),
         (Asked(document="web/7", from_step=61), "step 61 is not in a run of 60 steps"),
         (Asked(until=61), "step 61 is not in a run of 60 steps"),
