@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -29,6 +29,18 @@ PLACE = ("domain", "id", "first_token", "tokens")
 """Columns of documents.parquet before the attributes."""
 NEAR = 20
 """Ids to either side of one that is not there: those that differ from it at the end."""
+_BY_ID = pa.schema({"id": pa.string(), "row": pa.int64()})
+
+
+def document_schema(attributes: Mapping[str, pa.DataType]) -> pa.Schema:
+    """The columns of documents.parquet: the attributes, of these types, come last, in order of name."""
+    fields: list[pa.Field[Any]] = [
+        pa.field("domain", pa.string(), nullable=False),
+        pa.field("id", pa.string(), nullable=False),
+        pa.field("first_token", pa.int64(), nullable=False),
+        pa.field("tokens", pa.int64(), nullable=False),
+    ]
+    return pa.schema([*fields, *(pa.field(name, attributes[name]) for name in sorted(attributes))])
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +80,8 @@ class Documents:
 
     def __init__(self, folder: Path, manifest: AnyManifest, standing: Standing) -> None:
         self._folder = folder
-        self._table = ParquetTable(folder / DOCUMENTS, standing)
-        self._by_id = ParquetTable(folder / DOCUMENTS_BY_ID, standing)
+        self._table = ParquetTable(folder / DOCUMENTS, standing, needed=document_schema({}))
+        self._by_id = ParquetTable(folder / DOCUMENTS_BY_ID, standing, needed=_BY_ID)
         self._standing = standing
         self._names = [domain.name for domain in manifest.domains]
         self._num_documents = manifest.num_documents

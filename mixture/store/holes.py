@@ -10,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import DTypeLike
 
+from mixture.store.documents import document_schema
 from mixture.store.files import file_bytes, write_hole
 from mixture.store.manifest import TOKEN_COLUMN, TOKENS, DomainRecord, Manifest, TokenFile, TokenizerRecord
-from mixture.store.tables import FILE_TOKENS, document_schema, token_path, write_tables
+from mixture.store.tables import FILE_TOKENS, token_path, write_tables
 
 
 def write_holes(

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from mixture.catalog.catalog import PACKED, PADDING
 from mixture.errors import IngestError
 from mixture.store.derived import MadeDomain, SourceDocuments, SourceReader, derive
+from mixture.store.documents import document_schema
 from mixture.store.intake.pool import Advance
 from mixture.store.intake.report import ProgressCallback
 from mixture.store.intake.token_writer import TokenWriter
@@ -23,7 +24,7 @@ from mixture.store.manifest import DomainRecord
 from mixture.store.packed import LongDocuments, Packing, packed_digest
 from mixture.store.packing import RULE, pack_rows, window_size
 from mixture.store.store import Store
-from mixture.store.tables import FILE_TOKENS, document_schema
+from mixture.store.tables import FILE_TOKENS
 
 MOST_TOKENS = 1 << 30
 """Of a row: one is held in memory."""

@@ -24,9 +24,11 @@ from mixture.store.mapping import Standing, arrow_file, readable
 class ParquetTable:
     """A table of a store's folder. Any number of threads may ask. Errors: StoreError, those of `readable`."""
 
-    def __init__(self, path: Path, standing: Standing) -> None:
+    def __init__(self, path: Path, standing: Standing, *, needed: pa.Schema | None = None) -> None:
+        """needed: columns that it has to have, of these types."""
         self._path = path
         self._standing = standing
+        self._needed = needed if needed is not None else pa.schema([])
 
     def rows(self, rows: NDArray[np.int64], columns: Sequence[str]) -> pa.Table:
         """Some columns, of text, of the rows with these numbers, in this order; each row group is read once."""
@@ -111,6 +113,10 @@ class ParquetTable:
         """The footer, and the rows before each row group."""
         with self._opened() as source:
             metadata = pq.read_metadata(source)
+            schema = metadata.schema.to_arrow_schema()
+            for field in self._needed:
+                if field.name not in schema.names or schema.field(field.name).type != field.type:
+                    raise ValueError(f"it has no column {field.name!r} of type {field.type}")
         counts = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
         return metadata, np.cumsum([0, *counts], dtype=np.int64)
 

@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 from mixture.errors import IngestError
 from mixture.names import HELD_OUT_ENDING
 from mixture.store.derived import MadeDomain, SourceReader, derive
+from mixture.store.documents import document_schema
 from mixture.store.intake.pool import Advance
 from mixture.store.intake.report import ProgressCallback
 from mixture.store.intake.token_writer import TokenWriter
 from mixture.store.intake.tokenizer import Tokenizer
 from mixture.store.manifest import DomainRecord, content_digest
 from mixture.store.store import Store
-from mixture.store.tables import FILE_TOKENS, document_schema
+from mixture.store.tables import FILE_TOKENS
 
 _CHUNK_TOKENS = 1 << 21  # of a document that are copied together
 

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from mixture.catalog import OVERVIEW, Overview, write_overview
+from mixture.store.documents import document_schema
 from mixture.store.files import prefix, suffix
 from mixture.store.manifest import (
     DOCUMENT_ENDS,
@@ -47,17 +48,6 @@ FILE_TOKENS = 1 << 30
 _MEMORY = ("256MB", "1GB", "4GB")
 """Of DuckDB, each where the one before is too little, as for ids of 10 KB, of which it holds a row group at once. With
 four times as much, it sorts ten million short ids in the same time."""
-
-
-def document_schema(attributes: Mapping[str, pa.DataType]) -> pa.Schema:
-    """The columns of documents.parquet: the attributes, of these types, come last, in order of name."""
-    fields: list[pa.Field[Any]] = [
-        pa.field("domain", pa.string(), nullable=False),
-        pa.field("id", pa.string(), nullable=False),
-        pa.field("first_token", pa.int64(), nullable=False),
-        pa.field("tokens", pa.int64(), nullable=False),
-    ]
-    return pa.schema([*fields, *(pa.field(name, attributes[name]) for name in sorted(attributes))])
 
 
 def token_path(domain: int, name: str, file: int) -> str:

@@ -10,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from mixture.store import Store
+from mixture.store.documents import document_schema
 from mixture.store.files import DATA_START, file_bytes, write_hole
 from mixture.store.manifest import TOKEN_COLUMN, TOKENS, DomainRecord, TokenFile, TokenizerRecord
-from mixture.store.tables import document_schema, token_path, write_tables
+from mixture.store.tables import token_path, write_tables
 
 MakeStore = Callable[..., Store]
 WriteSources = Callable[[str], Path]

@@ -6,6 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from store.makers import MakeStore, bare_store, write_tokens
 
@@ -17,6 +19,8 @@ from mixture.store import Store, Verify, disagreements, open_store, verify_store
 from mixture.store.checks import SMALL_BYTES
 from mixture.store.files import DATA_START
 from mixture.store.manifest import read_manifest
+from mixture.store.mapping import Standing
+from mixture.store.parquet import ParquetTable
 from mixture.stream import open_stream
 
 
@@ -71,6 +75,18 @@ def test_every_table_must_be_there(store: Store, name: str):
     (store.path / name).unlink()
     with pytest.raises(StoreError, match=name):
         open_store(store.path)
+
+
+@pytest.mark.parametrize("made", [{"id": ["a"]}, {"id": ["a"], "row": ["0"]}, {"row": [0]}])
+def test_a_table_without_a_column_that_is_read_is_refused_by_its_name(tmp_path: Path, made: dict[str, list]):
+    pq.write_table(pa.table(made), tmp_path / "documents_by_id.parquet")
+    needed = pa.schema({"id": pa.string(), "row": pa.int64()})
+    table = ParquetTable(tmp_path / "documents_by_id.parquet", Standing(tmp_path), needed=needed)
+    with pytest.raises(
+        StoreError, match=r"documents_by_id\.parquet: can not be read: it has no column '(id|row)'"
+    ) as caught:
+        table.range(0, 1)
+    assert caught.value.code == "store-unreadable"
 
 
 def test_a_small_table_changed_in_place_is_refused_at_once(store: Store):

@@ -28,10 +28,11 @@ from mixture.store import (
     pack_store,
     verify_store,
 )
+from mixture.store.documents import document_schema
 from mixture.store.files import DATA_START, write_hole
 from mixture.store.manifest import TOKEN_COLUMN, TOKENS, DomainRecord, TokenFile, TokenizerRecord
 from mixture.store.packed import Packing, packed_digest
-from mixture.store.tables import document_schema, token_path, write_tables
+from mixture.store.tables import token_path, write_tables
 
 END = 256
 

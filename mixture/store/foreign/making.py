@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mixture.errors import Place, StoreError
-from mixture.store.documents import Documents
+from mixture.store.documents import Documents, document_schema
 from mixture.store.foreign.counting import CountedFile, CountJob
 from mixture.store.foreign.files import looks
 from mixture.store.foreign.native import domain_of
@@ -35,7 +35,7 @@ from mixture.store.linked import (
 )
 from mixture.store.manifest import write_manifest
 from mixture.store.mapping import Standing
-from mixture.store.tables import ROW_GROUP, document_schema, file_record, write_table_files
+from mixture.store.tables import ROW_GROUP, file_record, write_table_files
 
 Progress = Callable[[int, int], None]
 _PIECES_SCHEMA = pa.schema(

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from mixture.errors import IngestError, Place
+from mixture.store.documents import document_schema
 from mixture.store.intake.batch import Batch, Columns, Document, Piece
 from mixture.store.intake.holdout import Chances, Holdouts
 from mixture.store.intake.merge import Indices, MergedRuns
@@ -26,7 +27,7 @@ from mixture.store.intake.token_writer import TokenWriter
 from mixture.store.intake.tokenizer import TextRefused, Tokenizer
 from mixture.store.intake.values import Kind
 from mixture.store.manifest import TOKENS, DomainRecord, content_digest
-from mixture.store.tables import StoredDocuments, document_schema
+from mixture.store.tables import StoredDocuments
 from mixture.units import quote
 
 _DOCUMENTS = "documents.arrow"
