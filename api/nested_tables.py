@@ -56,8 +56,10 @@ def sequences_table(rows: Sequence[Mapping[str, Any]], store: Store | None, doma
     domain: any, which the store is asked for the columns of documents
     masked: whether documents say how many of their tokens are taken down
     """
-    document = DOCUMENT if store is None else store.documents(domain, 0, 0).schema.remove_metadata()
+    document = DOCUMENT
     if store is not None:
+        for name in store.documents(domain, 0, 0).column_names[len(DOCUMENT) :]:
+            document = document.append(pa.field(name, pa.string()))  # whatever its type: it is said as text
         for name in PARTS:
             document = document.append(pa.field(name, pa.int64()))
     if masked and store is not None:

@@ -13,7 +13,8 @@ from api.problems import Problem
 from api.queries import check_step
 from mixture.plan import Lock
 from mixture.schedule import Schedule
-from mixture.store import Store
+from mixture.store import Store, attribute_text
+from mixture.store.documents import PLACE
 from mixture.stream.masks import Masks
 
 MOST_DOCUMENTS = 10_000
@@ -41,7 +42,8 @@ def read_sequences(
 ) -> list[dict[str, Any]]:
     """Slots of a step in order: a row's columns by name, and its `documents` from the store, None where there is none.
 
-    A document has beside its columns which part of it is read: tokens `from_token` up to `to_token`, from its first.
+    A document has its columns, attributes as text, and which part of it is read: tokens `from_token` up to `to_token`,
+    from its first.
     With masks each document has `masked_tokens` too: how many of its tokens are taken down at this step.
 
     Fewer than asked for where they have very many documents. Raises StoreError; Problem 503 `store-unreadable`.
@@ -59,12 +61,13 @@ def read_sequences(
         except (OSError, pa.ArrowException) as error:
             raise Problem(503, "the store's table of documents can not be read", code="store-unreadable") from error
         first, tokens = (found[name].to_numpy() for name in ("first_token", "tokens"))
+        attributes = [name for name in found.column_names if name not in PLACE]
         part = row["first_token"] - first, row["first_token"] + row["tokens"] - first
         found = found.append_column(PARTS[0], pa.array(np.maximum(part[0], 0)))
         found = found.append_column(PARTS[1], pa.array(np.minimum(part[1], tokens)))
         if masks is not None:
             found = found.append_column("masked_tokens", pa.array(masks.count(step, row["domain"], first, tokens)))
-        held = found.to_pylist()
+        held = [one | {name: attribute_text(one[name]) for name in attributes} for one in found.to_pylist()]
         documents += len(held)
         shown.append(row | {"documents": held})
     return shown

@@ -25,7 +25,9 @@ def test_an_ingest_that_is_ended_says_what_it_keeps_and_goes_on(
     tmp_path: Path, listing: Path, run: Run, ending: signal.Signals, code: int
 ):
     command = [Path(sys.executable).with_name("mixture"), "ingest", listing, "-o", tmp_path / "store"]
-    with subprocess.Popen([*command, "--processes", "1"], stderr=subprocess.PIPE, text=True) as ingest:
+    # Where tests run in the background of a shell, Ctrl-C is ignored, and a process takes that over.
+    heeding = ["env", "--default-signal=INT", *command, "--processes", "1"]
+    with subprocess.Popen(heeding, stderr=subprocess.PIPE, text=True) as ingest:
         while not list(tmp_path.glob(".store.ingest/*/parts/*")):
             assert ingest.poll() is None
         ingest.send_signal(ending)

@@ -82,10 +82,8 @@ def test_rows_of_another_length_are_refused_when_a_run_is_planned_or_locked(pack
     )
     for command in ("plan", "lock"):
         refused = run(command, tmp_path / "mixture.yaml", code=1)
-        assert (
-            "error: packed-length-differs: phase 'all' reads sequences of 1,024 tokens"
-            in refused.stdout + refused.stderr
-        )
+        assert "packed-length-differs" in refused.stdout + refused.stderr
+        assert "phase 'all' reads sequences of 1,024 tokens" in refused.stdout + refused.stderr
         assert "packed to 2,048" in refused.stdout + refused.stderr
 
 
