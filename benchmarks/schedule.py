@@ -33,8 +33,6 @@ MARIN = ROOT / "mixtures" / "marin-535b-a23b"
 LENGTH, BLOCK, WINDOW = 4_096, 65_536, 64
 RUN_SEQUENCES = 5 * 10**9
 POSITIONS = (0, 4 * 10**9)
-MIXED = 4_096
-"""Sequences that are shuffled together, as a plan's default has it."""
 COLD = 200
 MEMORY_PARTS = 40
 
@@ -89,7 +87,7 @@ def made_up(num_domains: int, batch: int) -> ScheduleData:
         window_blocks=WINDOW,
         domains=tuple(Domain(f"d{i:04}", tokens) for i, tokens in enumerate(sizes)),
         segments=(Segment(0, RUN_SEQUENCES // batch, LENGTH, weights),),
-        batches=(Batch(0, batch, max(1, -(-MIXED // batch))),),
+        batches=(Batch(0, batch),),
     )
 
 

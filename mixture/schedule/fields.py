@@ -14,7 +14,7 @@ MAX_TOKENS = 1 << 62
 """Tokens of a domain, and of a whole run: places in it and one block more fit 63 bits."""
 MAX_BLOCK_TOKENS = 1 << 48
 MAX_BATCH = 1 << 24
-"""Sequences of a step, and of steps that are mixed together. They are laid out at once, at 60 bytes each (measured)."""
+"""Sequences of a step. They are laid out at once, at 60 bytes each (measured)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +47,10 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """From `first_step` on a step has `sequences`, and `mix_steps` steps are mixed together."""
+    """From `first_step` on a step has `sequences`."""
 
     first_step: int
     sequences: int
-    mix_steps: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,14 +147,12 @@ def _check_batches(data: ScheduleData) -> None:
     if data.batches[0].first_step != 0:
         raise _refuse("batches[0]", "the first batch begins at step 0")
     for i, batch in enumerate(data.batches):
-        if not 1 <= batch.sequences <= MAX_BATCH or batch.mix_steps < 1:
-            raise _refuse(f"batches[{i}]", "sequences must be 1 to 2^24 and mix_steps at least 1")
-        if batch.sequences * batch.mix_steps > MAX_BATCH:
-            raise _refuse(f"batches[{i}]", "more than 2^24 sequences would be mixed together")
+        if not 1 <= batch.sequences <= MAX_BATCH:
+            raise _refuse(f"batches[{i}]", "sequences must be 1 to 2^24")
     for i, (a, b) in enumerate(pairwise(data.batches), start=1):
         if b.first_step <= a.first_step:
             raise _refuse(f"batches[{i}]", f"begins at step {b.first_step}, not after {a.first_step}")
-        if (a.sequences, a.mix_steps) == (b.sequences, b.mix_steps):
+        if a.sequences == b.sequences:
             raise _refuse(f"batches[{i}]", "is the same as the one before")
     if data.batches[-1].first_step >= data.steps:
         raise _refuse(f"batches[{len(data.batches) - 1}]", f"begins at or after the end, step {data.steps}")

@@ -68,7 +68,7 @@ def history(data: ScheduleData, step: int) -> str:
             for segment in segments
         ],
         "batches": [
-            {"first_step": batch.first_step, "sequences": batch.sequences, "mix_steps": batch.mix_steps}
+            {"first_step": batch.first_step, "sequences": batch.sequences}
             for batch in data.batches
             if batch.first_step < step
         ],

@@ -45,7 +45,7 @@ class LaidSegment:
 
     @property
     def origin(self) -> int:
-        """The place in the tree behind the segment's last sequence."""
+        """The item of the tree that comes after the segment's last sequence."""
         return self.stretches[-1].origin + self.stretches[-1].sequences
 
 
@@ -83,23 +83,21 @@ def _lay(
     num, length = len(data.domains), segment.sequence_length
     last_length = np.zeros(num, dtype=np.int64) if before is None else before.last_length.copy()
     next_draw = np.zeros(num, dtype=np.int64) if before is None else before.next_draw.copy()
+    base = np.where(last_length == length, next_draw, 0)
     left_out = np.zeros(num, dtype=np.int64)
+    moving = (last_length > 0) & (last_length != length) & (np.array(segment.weights) > 0)
+    for d in np.flatnonzero(moving).tolist():
+        handoff = order(d, int(last_length[d])).next_window(int(next_draw[d]))
+        left_out[d] = handoff.skipped * last_length[d]
+        base[d] = order(d, length).first_draw(handoff.epoch, handoff.window)
+    origin, used = 0, np.zeros(num, dtype=np.int64)
     if segment.skip and before is not None:
-        tree, origin = before.tree, before.origin
-        left_out = tree.counts(origin + segment.skip) - tree.counts(origin)
-        origin += segment.skip
-        next_draw += left_out
-        last_length[left_out > 0] = length
-        left_out *= length
+        tree, origin = before.tree, before.origin + segment.skip
+        used = tree.counts(origin) - tree.counts(before.origin)
+        base += used
+        left_out += used * length
     else:
-        tree = before.tree if before and before.segment.weights == segment.weights else Tree(segment.weights)
-        origin = key64(data.seed, "origin", segment.first_step) >> 24
-        moving = (last_length > 0) & (last_length != length)
-        for d in np.flatnonzero(moving & (np.array(segment.weights) > 0)).tolist():
-            handoff = order(d, int(last_length[d])).next_window(int(next_draw[d]))
-            left_out[d] = handoff.skipped * last_length[d]
-            next_draw[d] = order(d, length).first_draw(handoff.epoch, handoff.window)
-            last_length[d] = length
+        tree = Tree(segment.weights, key64(data.seed, "split", segment.first_step))
     for d in tree.leaves.tolist():
         order(d, length)  # refuses a domain that has no whole sequence
     stretches: list[Stretch] = []
@@ -107,15 +105,17 @@ def _lay(
     for first, following, batch in parts:
         stretch = Stretch(
             data.seed, tree, origin=origin, length=length, first_step=first, steps=following - first,
-            batch=batch.sequences, mix_steps=batch.mix_steps, base=np.where(last_length == length, next_draw, 0),
+            batch=batch.sequences, base=base,
         )  # fmt: skip
         here = stretch.drawn(stretch.steps)
-        some = here > 0
-        next_draw[some] = (stretch.base + here)[some]
-        last_length[some] = length
+        base, used = base + here, used + here
         stretches.append(stretch)
         drawn.append(drawn[-1] + here)
         origin += stretch.sequences
+    # A domain of which the segment reads and skips nothing stays where it was, and leaves nothing out.
+    last_length[used > 0] = length
+    next_draw[used > 0] = base[used > 0]
+    left_out[used == 0] = 0
     return LaidSegment(
         segment=segment,
         parts=parts,

@@ -107,12 +107,13 @@ class DomainOrder:
         return window
 
     def next_window(self, k: int) -> Handoff:
-        """The first window that draws 0 to k - 1 have not touched; past the last one, the next epoch's first."""
-        epoch, r = divmod(k, self.per_epoch)
-        if r == 0:
-            return Handoff(epoch, 0, 0)
-        window = self.window_of(epoch, r - 1) + 1
-        skipped = self.before_window(epoch, window) - r
+        """The first window that draws 0 to k - 1, at least one, have not touched; past the last one, the next epoch's.
+
+        A window without a whole sequence of this length is one, too: in another length it may have some.
+        """
+        epoch, r = divmod(k - 1, self.per_epoch)
+        window = self.window_of(epoch, r) + 1
+        skipped = self.before_window(epoch, window) - (r + 1)
         if window * self.window >= self.blocks:
             return Handoff(epoch + 1, 0, skipped)
         return Handoff(epoch, window, skipped)

@@ -87,6 +87,13 @@ def mix64_in_place(x: U64) -> U64:
     return x
 
 
+def stream64s(keys: U64 | np.uint64, indices: I64) -> U64:
+    """`stream64` of arrays that broadcast against each other."""
+    counter = (indices + 1).view(np.uint64)
+    np.multiply(counter, np.uint64(GOLDEN), out=counter)
+    return mix64_in_place(counter + keys)
+
+
 def sorted_tables(n: int, keys: U64) -> U64:
     """The permutations of n <= 16,384 under each of `keys`: uint64 [len(keys), n], row k holding perm_k(0..n-1)."""
     assert n <= SORTED_LIMIT

@@ -297,12 +297,7 @@ class Schedule:
     def _chunk_end(self, step: int, end: int) -> tuple[int, Stretch]:
         """Where the chunk that begins at a step ends, at the latest at `end`, and the stretch it lies in."""
         stretch = self._stretch_at(step)
-        # Counts are held by domain at the end of every step, or of every group that is mixed.
-        counted = max(1, CHUNK_COUNTS // stretch.tree.leaves.size) * stretch.mix_steps
-        steps = max(1, min(CHUNK_ROWS // stretch.batch, counted))
-        if stretch.mix_steps > 1:  # whole groups, so that none is mixed twice
-            done = (step - stretch.first_step) % stretch.mix_steps
-            steps = max(1, steps // stretch.mix_steps) * stretch.mix_steps - done
+        steps = max(1, min(CHUNK_ROWS // stretch.batch, stretch.steps_at_once(CHUNK_COUNTS)))
         return min(step + steps, stretch.first_step + stretch.steps, end), stretch
 
     def _order(self, domain: int, length: int) -> DomainOrder:

@@ -12,11 +12,13 @@ from math import gcd, isqrt
 
 import numpy as np
 
-from mixture.schedule.permute import I64, SORTED_LIMIT, FeistelKeys, Keys, sorted_tables
+from mixture.schedule.permute import I64, Keys
 from mixture.schedule.tree import Tree
 
 COUNTS_AT_ONCE = 1 << 20
 """Counts by domain that are held at once where draws are looked for, 8 bytes each."""
+PLACED_BELOW = 4
+"""Sequences of a step are placed one by one where it has fewer than one in so many domains (measured)."""
 
 
 def golden_stride(n: int) -> int:
@@ -40,60 +42,43 @@ class Runs:
 
 
 class Stretch:
-    """`steps` steps from `first_step` on, which begin at place `origin` of the segment's tree.
+    """`steps` steps from `first_step` on, which begin at item `origin` of the segment's tree.
 
     base: each domain's first draw here, int64 [domains].
     """
 
     def __init__(
-        self,
-        seed: int,
-        tree: Tree,
-        *,
-        origin: int,
-        length: int,
-        first_step: int,
-        steps: int,
-        batch: int,
-        mix_steps: int,
-        base: I64,
+        self, seed: int, tree: Tree, *, origin: int, length: int, first_step: int, steps: int, batch: int, base: I64
     ) -> None:
         self.tree, self.origin, self.length = tree, origin, length
-        self.first_step, self.steps = first_step, steps
-        self.batch, self.mix_steps = batch, mix_steps
+        self.first_step, self.steps, self.batch = first_step, steps, batch
         self.base = base
         self.sequences = steps * batch
         self.stride = golden_stride(batch)
         self.places = np.arange(batch) * self.stride % batch
         """The place of each slot in a step that is not rotated: int64 [batch]."""
         self._deal_keys = Keys(seed, "deal")
-        self._mix_keys = Keys(seed, "mix")
         self._at_origin = tree.leaf_counts(np.array([origin]))[0]
 
     def drawn(self, j: int) -> I64:
         """Sequences of each domain in the first j steps: int64 [domains]."""
-        group, rest = divmod(j, self.mix_steps)
-        out = self._spread(self._before_group(np.array([group]))[0])
-        if rest:
-            labels = self._labels(group, group + 1)[:rest]
-            out += np.bincount(labels.reshape(-1), minlength=out.size)
-        return out
+        return self._spread(self._before(np.array([j]))[0])
 
     def runs(self, j0: int, j1: int) -> Runs:
         """What steps j0 to j1 - 1 read, in layout."""
-        return self._whole_runs(j0, j1) if self.mix_steps == 1 else self._mixed_runs(j0, j1)
+        return self._placed_runs(j0, j1) if self._small else self._counted_runs(j0, j1)
 
-    def rotations(self, j0: int, j1: int) -> I64:
-        """How far the places of each of steps j0 to j1 - 1 are turned: int64 [j1 - j0]."""
-        return self._rotation(range(j0, j1))
+    def steps_at_once(self, counts: int) -> int:
+        """How many steps' runs take no more than this many counts by domain; small steps take none."""
+        return self.steps if self._small else max(1, counts // self.tree.leaves.size)
 
-    def _rotation(self, steps: Iterable[int]) -> I64:
-        keys = self._deal_keys.many([str(self.first_step + j) for j in steps])
-        return (keys % np.uint64(self.batch)).astype(np.int64)
+    @property
+    def _small(self) -> bool:
+        return self.batch * PLACED_BELOW < self.tree.leaves.size
 
     def layout_places(self, j0: int, j1: int, picked: I64) -> I64:
         """Where slots lie in the layout of steps j0 to j1 - 1, end to end; both count from the first step's start."""
-        rotations = self.rotations(j0, j1)
+        rotations = self._rotation(range(j0, j1))
         if picked.size == (j1 - j0) * self.batch:
             place = self.places + rotations[:, None]
             np.subtract(place, self.batch, out=place, where=place >= self.batch)
@@ -112,91 +97,55 @@ class Stretch:
         """The same of draws of this stretch, k [n] of domain [n], both int64: (steps, slots), int64 [n]."""
         numbers = (k - self.base[domain] + self._spread(self._at_origin)[domain]).tolist()
         items = [self.tree.item(d, number) for d, number in zip(domain.tolist(), numbers, strict=True)]
-        group = (np.array(items, dtype=np.int64) - self.origin) // (self.mix_steps * self.batch)
-        j, place = np.empty_like(group), np.empty_like(group)
-        if self.mix_steps == 1:
-            most = max(1, COUNTS_AT_ONCE // self.tree.leaves.size)
-            for start in range(0, group.size, most):
-                some = slice(start, start + most)
-                j[some], place[some] = self._whole_places(group[some], domain[some], k[some])
-        else:
-            order = np.argsort(group, kind="stable")
-            for one in np.split(order, np.flatnonzero(np.diff(group[order])) + 1):
-                j[one], place[one] = self._mixed_places(group[one], domain[one], k[one])
+        j = (np.array(items, dtype=np.int64) - self.origin) // self.batch
+        place = np.empty_like(j)
+        most = max(1, COUNTS_AT_ONCE // self.tree.leaves.size)
+        for start in range(0, j.size, most):
+            some = slice(start, start + most)
+            place[some] = self._places(j[some], domain[some], k[some])
         slot: I64 = (place - self._rotation(j.tolist())) * pow(self.stride, -1, self.batch) % self.batch
         return j, slot
 
-    def _whole_places(self, step: I64, domain: I64, k: I64) -> tuple[I64, I64]:
-        """The steps of draws that lie in these steps, and their places in their step's layout."""
-        steps, at = np.unique(step, return_inverse=True)
-        before, after = np.split(self._before_group(np.concatenate([steps, steps + 1])), 2)
-        count = after - before
-        ahead = (np.cumsum(count, axis=1) - count - before)[at, np.searchsorted(self.tree.leaves, domain)]
-        return step, ahead + k - self.base[domain]
+    def _rotation(self, steps: Iterable[int]) -> I64:
+        """How far the places of each step are turned: int64 [steps]."""
+        keys = self._deal_keys.many([str(self.first_step + j) for j in steps])
+        return (keys % np.uint64(self.batch)).astype(np.int64)
 
-    def _mixed_places(self, group: I64, domain: I64, k: I64) -> tuple[I64, I64]:
-        """The same of draws that lie in one group of steps that are mixed."""
-        first = int(group[0]) * self.mix_steps
-        runs = self.runs(first, min(first + self.mix_steps, self.steps))
-        # By domain and draw; a group's draws of a domain are at most as many as it has sequences.
-        size = self.mix_steps * self.batch
-        keys = runs.domain * size + runs.first - runs.low[runs.domain]
-        order = np.argsort(keys)
-        run = order[np.searchsorted(keys[order], domain * size + k - runs.low[domain], side="right") - 1]
-        place = (np.cumsum(runs.count) - runs.count - runs.first)[run] + k
-        return first + place // self.batch, place % self.batch
+    def _places(self, j: I64, domain: I64, k: I64) -> I64:
+        """The places of draws k [n] of domain [n] in the layouts of their steps j [n]: int64 [n]."""
+        steps, at = np.unique(j, return_inverse=True)
+        before, after = np.split(self._before(np.concatenate([steps, steps + 1])), 2)
+        count = after - before
+        ahead: I64 = (np.cumsum(count, axis=1) - count - before)[at, np.searchsorted(self.tree.leaves, domain)]
+        return ahead + k - self.base[domain]
 
     def _spread(self, by_leaf: I64) -> I64:
         out = np.zeros(self.tree.size, dtype=np.int64)
         out[self.tree.leaves] = by_leaf
         return out
 
-    def _before_group(self, groups: I64) -> I64:
-        """Sequences of each leaf before groups: int64 [len(groups), leaves]."""
-        before: I64 = self.tree.leaf_counts(self.origin + groups * (self.mix_steps * self.batch)) - self._at_origin
+    def _before(self, j: I64) -> I64:
+        """Sequences of each leaf in the first j steps: int64 [len(j), leaves]."""
+        before: I64 = self.tree.leaf_counts(self.origin + j * self.batch) - self._at_origin
         return before
 
-    def _whole_runs(self, j0: int, j1: int) -> Runs:
+    def _counted_runs(self, j0: int, j1: int) -> Runs:
+        """The runs from each domain's count at every step's end."""
         leaves = self.tree.leaves
-        ends = self._before_group(np.arange(j0, j1 + 1)) + self.base[leaves]
+        ends = self._before(np.arange(j0, j1 + 1)) + self.base[leaves]
         count = np.diff(ends, axis=0).reshape(-1)
         some = np.flatnonzero(count)
         domain = np.tile(leaves, j1 - j0)[some]
-        low, high = self._spread(ends[0]), self._spread(ends[-1])
-        return Runs(domain, ends[:-1].reshape(-1)[some], count[some], low, high)
+        return Runs(domain, ends[:-1].reshape(-1)[some], count[some], self._spread(ends[0]), self._spread(ends[-1]))
 
-    def _mixed_runs(self, j0: int, j1: int) -> Runs:
-        g0 = j0 // self.mix_steps
-        labels = self._labels(g0, -(-j1 // self.mix_steps))[: j1 - g0 * self.mix_steps].reshape(-1)
-        begins = np.empty(labels.size, dtype=bool)
-        np.not_equal(labels[1:], labels[:-1], out=begins[1:])
-        begins[:: self.batch] = True
-        starts = np.flatnonzero(begins)
-        domain = labels[starts]
-        count = np.diff(starts, append=labels.size)
-        # Draws are numbered in order of steps: sorted by domain, each run goes on where the one before it ended.
-        order = np.argsort(domain, kind="stable")
-        before = np.cumsum(count[order]) - count[order]
-        totals = np.bincount(labels, minlength=self.tree.size)
-        low = self._spread(self._before_group(np.array([g0]))[0]) + self.base
-        first = np.empty(starts.size, dtype=np.int64)
-        first[order] = before
-        first += (low - (np.cumsum(totals) - totals))[domain]
-        skip = int(np.searchsorted(starts, (j0 - g0 * self.mix_steps) * self.batch))
-        return Runs(domain[skip:].astype(np.int64), first[skip:], count[skip:], low, low + totals)
-
-    def _labels(self, g0: int, g1: int) -> np.ndarray:
-        """The domains of the steps of groups g0 to g1 - 1, each step's in order: [steps, batch] of uint16 or uint32."""
-        size = self.mix_steps * self.batch
-        small = np.uint16 if self.tree.size <= 1 << 16 else np.uint32
-        counts = np.diff(self._before_group(np.arange(g0, g1 + 1)), axis=0)
-        layout = np.repeat(np.tile(self.tree.leaves.astype(small), g1 - g0), counts.reshape(-1))
-        keys = self._mix_keys.many([str(self.first_step + g * self.mix_steps) for g in range(g0, g1)])
-        if size <= SORTED_LIMIT:
-            order = sorted_tables(size, keys).view(np.int64)
-        else:
-            order = FeistelKeys(np.full(g1 - g0, size), keys)(np.arange(size)[None, :])
-        order += np.arange(g1 - g0)[:, None] * size
-        labels = layout[order].reshape(-1, self.batch)
-        labels.sort(axis=1)
-        return labels
+    def _placed_runs(self, j0: int, j1: int) -> Runs:
+        """The runs from each sequence's place in the tree, one sequence a run: for steps that few domains are in."""
+        items, counts = self.tree.place(self.origin + j0 * self.batch, self.origin + j1 * self.batch)
+        low, high = counts - self._at_origin + self.base[self.tree.leaves]
+        size = high - low
+        # Items come domain by domain, a domain's in order: sorted by step alone they are in layout.
+        step = items // self.batch
+        order = np.argsort(step.astype(np.uint16) if j1 - j0 <= 1 << 16 else step, kind="stable")
+        draw = np.arange(items.size) + np.repeat(low - (np.cumsum(size) - size), size)
+        domain = np.repeat(self.tree.leaves, size)
+        return Runs(domain[order], draw[order], np.ones_like(draw), self._spread(low), self._spread(high))

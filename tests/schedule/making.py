@@ -23,13 +23,13 @@ def weights(shares: Sequence[int | str | Fraction]) -> tuple[int, ...]:
 def make_run(
     domains: Mapping[str, int] | Sequence[Domain],
     segments: Sequence[tuple],
-    batches: Sequence[tuple[int, int, int]] = ((0, 8, 1),),
+    batches: Sequence[tuple[int, int]] = ((0, 8),),
     *,
     seed: int = 0,
     block: int = 64,
     window: int = 64,
 ) -> ScheduleData:
-    """A run from domains (name: tokens), segments (steps, length, shares[, skip]), batches (first, sequences, mix)."""
+    """A run from domains (name: tokens), segments (steps, length, shares[, skip]), batches (first, sequences)."""
     if isinstance(domains, Mapping):
         domains = [Domain(name, tokens) for name, tokens in domains.items()]
     made, step = [], 0
@@ -50,7 +50,7 @@ def from_fields(lock: Mapping) -> ScheduleData:
             Segment(s["first_step"], s["steps"], s["sequence_length"], tuple(s["weights"]), s.get("skip", 0))
             for s in lock["segments"]
         ),
-        batches=tuple(Batch(b["first_step"], b["sequences"], b["mix_steps"]) for b in lock["batches"]),
+        batches=tuple(Batch(b["first_step"], b["sequences"]) for b in lock["batches"]),
     )
 
 
