@@ -155,7 +155,6 @@ class ChangeShown(BaseModel):
 
     sequence_length: CountPair
     batch_sequences: CountPair
-    mix_steps: CountPair
     half_l1: Exact = Field(examples=[HALF], description="How far the weights moved, 0 to 1.")
     domains_moved: int = Field(examples=[2])
     weights_until: int = Field(examples=[100], description="Up to which step the weights from there on hold.")

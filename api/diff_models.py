@@ -26,7 +26,6 @@ class BatchFrom(BaseModel):
 
     first_step: int = Field(examples=[0])
     sequences: int = Field(examples=[11264])
-    mix_steps: int = Field(examples=[1])
 
 
 class DiffAmendment(BaseModel):

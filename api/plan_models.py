@@ -15,13 +15,14 @@ _SPEC = "5cc6e87f32d56f1a" * 4
 _CATALOG = "ca06a7e0f3e7a79f" * 4
 _LOCK: JsonDict = {
     "format": FORMAT,
+    "features": [],
     "mixture": "small",
     "tokenizer": None,
     "seed": 0,
     "block_tokens": 65536,
     "window_blocks": 64,
     "phases": [{"name": "only", "first_step": 0, "steps": 100}],
-    "batches": [{"first_step": 0, "sequences": 8, "mix_steps": 512}],
+    "batches": [{"first_step": 0, "sequences": 8}],
     "segments": [{"first_step": 0, "steps": 100, "sequence_length": 64, "weights": [500000000000000] * 2}],
     "domains": [{"name": "a", "tokens": 200000}, {"name": "b", "tokens": 90000}],
     "accepted": [],
@@ -85,7 +86,6 @@ class PlannedPhase(BaseModel):
     batch_sequences: int = Field(examples=[512])
     batch_tokens: int = Field(examples=[1048576])
     sequence_length: int = Field(examples=[2048])
-    mix_steps: int = Field(examples=[8])
     weights_change: list[int] | None = Field(
         default=None,
         examples=[[15359, 15459]],

@@ -145,8 +145,6 @@ def _with_spec(
 
 def show(old: Lock, new: Lock, domains: tuple[AmendedDomain, ...], step: int, *, most: int | None) -> None:
     """Print what an amendment does: the run, the domains that are read most, and what is left out or read again."""
-    from mixture.plan.amend_report import cut_group
-
     before, after = old.schedule(), new.schedule()
     tokens = [int(schedule.tokens(schedule.steps).sum()) for schedule in (before, after)]
     stays = f"steps 0 to {step - 1:,} stay as they are" if step else "nothing of the run stays as it is"
@@ -163,12 +161,6 @@ def show(old: Lock, new: Lock, domains: tuple[AmendedDomain, ...], step: int, *,
         _show_domains(domains if most is None else changed, most)
     else:
         print("what each domain gives stays as it was")
-    group = cut_group(new, step)
-    if group is not None:
-        print(
-            f"step {step:,} lies inside a group of steps that are mixed: shares are exact after whole groups, which"
-            f" {group[0]:,} and {group[1]:,} would keep"
-        )
     skips = {one.first_step for one in new.data.segments if one.skip}
     for handoff in after.handoffs():
         left = sum(handoff.tokens_skipped)

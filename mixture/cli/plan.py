@@ -164,7 +164,7 @@ def agree(store: Store | None, lock: Lock) -> None:
         raise wrong
 
 
-REPLACEABLE = frozenset({"lock-field", "lock-digest", "lock-not-canonical", "lock-self-check"})
+REPLACEABLE = frozenset({"lock-outdated", "lock-field", "lock-digest", "lock-not-canonical", "lock-self-check"})
 """What may be wrong with a lock that is made anew. What is no lock at all is somebody's file, and stays."""
 
 
@@ -214,13 +214,13 @@ def show(plan: Plan, *, most: int | None) -> None:
 def _phases(plan: Plan, exact: bool) -> Table:
     """Phases with all figures, or, for a narrow terminal, with short ones and no tokens of a batch."""
     number = counts_as(exact)
-    columns = ["<phase", "first step", "steps", "tokens", "share", "batch", "batch tokens", "length", "mix"]
+    columns = ["<phase", "first step", "steps", "tokens", "share", "batch", "batch tokens", "length"]
     shown = table("Phases", *(column for column in columns if exact or column != "batch tokens"))
     for phase in plan.phases:
         laid = phase.laid
         share = _percent(laid.tokens, plan.tokens)
         batch = (laid.batch_sequences, laid.batch_tokens) if exact else (laid.batch_sequences,)
-        spans, sizes = (laid.first_step, laid.steps, laid.tokens), (*batch, laid.sequence_length, laid.mix_steps)
+        spans, sizes = (laid.first_step, laid.steps, laid.tokens), (*batch, laid.sequence_length)
         shown.add_row(plain(phase.name), *map(number, spans), share, *map(number, sizes))
     return shown
 

@@ -69,14 +69,6 @@ def amended_domains(old: Lock, new: Lock, step: int) -> tuple[AmendedDomain, ...
     return tuple(out)
 
 
-def cut_group(new: Lock, step: int) -> tuple[int, int] | None:
-    """The steps around an amendment at which no group of mixed steps is cut; None where its step is such a one."""
-    begins = {one.first_step for one in new.data.segments} | {one.first_step for one in new.data.batches}
-    mix_steps = next((one.mix_steps for one in reversed(new.data.batches) if one.first_step < step), 1)
-    inside = (step - max((first for first in begins if first < step), default=step)) % mix_steps
-    return (step - inside, step - inside + mix_steps) if step in begins and inside else None
-
-
 def amended_json(old: Lock, new: Lock, step: int) -> dict[str, object]:
     """The amendment of one lock to another as JSON has it: the runs' figures, those to come, and `domains`."""
     domains = amended_domains(old, new, step)

@@ -86,7 +86,7 @@ def joined(amendment: Amendment, new: ScheduleData | None) -> ScheduleData:
     if new is not None and coming:
         here = replace(_batch_at(new, step), first_step=step)
         for one in [here, *(one for one in new.batches if one.first_step > step)]:
-            if not batches or (batches[-1].sequences, batches[-1].mix_steps) != (one.sequences, one.mix_steps):
+            if not batches or batches[-1].sequences != one.sequences:
                 batches.append(one)
     return replace(old, domains=domains, segments=tuple(segments), batches=tuple(batches))
 

@@ -21,7 +21,6 @@ class Parting(StrEnum):
     WINDOW = "the window"
     LENGTH = "the sequence length"
     BATCH = "the batch"
-    MIX = "the steps that are mixed together"
     WEIGHTS = "the weights"
     SKIP = "the text left out"
     SIZES = "the tokens of domains"
@@ -116,7 +115,6 @@ def _differing(a: ScheduleData, b: ScheduleData, step: int) -> Iterator[Parting]
     m, n = _at(a.batches, step), _at(b.batches, step)
     found += [Parting.LENGTH] if s.sequence_length != t.sequence_length else []
     found += [Parting.BATCH] if m.sequences != n.sequences else []
-    found += [Parting.MIX] if m.mix_steps != n.mix_steps else []
     weights, other_weights = _weights(a, s), _weights(b, t)
     found += [Parting.WEIGHTS] if weights != other_weights else []
     found += [Parting.SKIP] if s.skip != t.skip else []

@@ -20,7 +20,7 @@ def diff_json(diff: Diff) -> Json:
     a, b:         name, mixture, digest (of a lock), steps, sequences, tokens, `lengths` and `batches` from their first
                   steps on, `amendments` (step, lock, reason), `refusals`: codes of errors that refuse a lock
     same, same_to_end, agreed_steps, parts_by: whether anything differs, whether what the shorter one reads does, the
-                  first step that they do not read alike, and in what: seed, block, window, length, batch, mix, weights,
+                  first step that they do not read alike, and in what: seed, block, window, length, batch, weights,
                   skip, sizes, pools, domains, start
     resume_step, taken_down: checkpoints of either up to and at this step go on under the other; tokens that one alone
                   has taken down (`a_tokens`, `b_tokens`), from `first_step` on, null where both hide the same text
@@ -66,10 +66,7 @@ def _side(side: Side) -> Json:
         "sequences": side.schedule.num_sequences,
         "tokens": side.run.whole,
         "lengths": [{"first_step": first, "sequence_length": length} for first, length in side.lengths],
-        "batches": [
-            {"first_step": batch.first_step, "sequences": batch.sequences, "mix_steps": batch.mix_steps}
-            for batch in side.data.batches
-        ],
+        "batches": [{"first_step": batch.first_step, "sequences": batch.sequences} for batch in side.data.batches],
         "amendments": [{"step": one.step, "lock": one.lock, "reason": one.reason} for one in side.amends],
         "refusals": sorted({finding.code.value for finding in side.refusals}),
     }

@@ -38,7 +38,6 @@ class Change:
 
     sequence_length: tuple[int, int]
     batch_sequences: tuple[int, int]
-    mix_steps: tuple[int, int]
     half_l1: Fraction
     moved: int
     movers: tuple[Mover, ...]
@@ -51,7 +50,7 @@ class Change:
     @property
     def is_any(self) -> bool:
         """Whether anything changes at all."""
-        pairs = (self.sequence_length, self.batch_sequences, self.mix_steps)
+        pairs = (self.sequence_length, self.batch_sequences)
         figures = (self.moved, self.skip_sequences, self.tokens_skipped, self.masked_tokens)
         return any(a != b for a, b in pairs) or any(figures)
 
@@ -97,7 +96,6 @@ class Look:
         return Change(
             sequence_length=(before.sequence_length, after.sequence_length),
             batch_sequences=(batches[0].sequences, batches[1].sequences),
-            mix_steps=(batches[0].mix_steps, batches[1].mix_steps),
             half_l1=Fraction(-sum(one[0] for one in apart), 2 * WHOLE),
             moved=len(apart),
             weights_until=self._weights_until(step),

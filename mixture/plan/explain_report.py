@@ -77,7 +77,6 @@ def _change(change: Change) -> Json:
     return {
         "sequence_length": _pair(change.sequence_length),
         "batch_sequences": _pair(change.batch_sequences),
-        "mix_steps": _pair(change.mix_steps),
         "half_l1": json_value(change.half_l1),
         "domains_moved": change.moved,
         "weights_until": change.weights_until,

@@ -93,17 +93,11 @@ def resumable_words(one: Resumable) -> str:
 
 
 def _change_words(change: Change, quote: Quote) -> Iterator[str]:
-    (old_length, length), (old_batch, batch), (old_mix, mix) = (
-        change.sequence_length,
-        change.batch_sequences,
-        change.mix_steps,
-    )
+    (old_length, length), (old_batch, batch) = change.sequence_length, change.batch_sequences
     if length != old_length:
         yield f"A sequence has {counted(length, 'token')} and no longer {old_length:,}."
     if batch != old_batch:
         yield f"A step has {counted(batch, 'sequence')} and no longer {old_batch:,}."
-    if mix != old_mix:
-        yield f"Mixed together: {counted(mix, 'step')}, and no longer {old_mix:,}."
     if change.moved:
         moved = [f"{quote(one.domain)} {percent(one.before)} → {percent(one.after)}" for one in change.movers]
         yield (
@@ -133,8 +127,6 @@ def _boundary_words(one: Boundary, quote: Quote) -> str:
     if change.batch_sequences[0] != change.batch_sequences[1]:
         sizes.append(f"a step {'' if sizes else 'has '}{counted(change.batch_sequences[1], 'sequence')}")
     said += [", ".join(sizes)] if sizes else []
-    if change.mix_steps[0] != change.mix_steps[1]:
-        said.append(f"{counted(change.mix_steps[1], 'step')} mixed together")
     if change.tokens_skipped:
         said.append(f"{counted(change.tokens_skipped, 'token')} left out")
     if change.masked_tokens:

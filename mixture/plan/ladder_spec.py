@@ -68,7 +68,7 @@ def rung_spec(spec: Spec, phases: Sequence[PhaseSteps], size: RungSize) -> Spec:
     up. A budget in steps becomes the number of steps, rounded half up, that read the tokens asked for.
 
     Batches keep their ratio: what has its own batch, in sequences or in tokens, has it times BATCH ÷ the spec's batch,
-    in sequences of the spec's length. Lengths, `mix`, weights, limits and the seed stay; for rules that divide a
+    in sequences of the spec's length. Lengths, weights, limits and the seed stay; for rules that divide a
     phase's tokens see `with_full_shares`.
 
     A transition is as large a part of its phase, in steps, rounded half up: at least one, at most all, and no more

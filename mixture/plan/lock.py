@@ -127,6 +127,7 @@ def document(lock: Lock) -> dict[str, object]:
     ]
     return {
         "format": FORMAT,
+        "features": [],
         "mixture": lock.mixture,
         "tokenizer": lock.tokenizer,
         **({"amends": _amends(lock.amends)} if lock.amends else {}),
@@ -135,10 +136,7 @@ def document(lock: Lock) -> dict[str, object]:
         "block_tokens": data.block_tokens,
         "window_blocks": data.window_blocks,
         "phases": [{"name": phase.name, "first_step": phase.first_step, "steps": phase.steps} for phase in lock.phases],
-        "batches": [
-            {"first_step": batch.first_step, "sequences": batch.sequences, "mix_steps": batch.mix_steps}
-            for batch in data.batches
-        ],
+        "batches": [{"first_step": batch.first_step, "sequences": batch.sequences} for batch in data.batches],
         "segments": [
             {"first_step": segment.first_step, "steps": segment.steps, "sequence_length": segment.sequence_length}
             | ({"skip": segment.skip} if segment.skip else {})

@@ -206,7 +206,6 @@ def _pairs(lock: Lock, plan: Plan) -> Iterator[tuple[str, str, object, object]]:
         segment = [held for held in locked.segments if held.first_step < phase.laid.end_step][-1]
         laid = phase.laid
         yield f"the batch of phase {phase.name!r}, in sequences,", path, batch.sequences, laid.batch_sequences
-        yield f"the number of steps mixed in phase {phase.name!r}", path, batch.mix_steps, laid.mix_steps
         yield f"the sequence length of phase {phase.name!r}", path, segment.sequence_length, laid.sequence_length
         weights = [held for held in now.segments if held.first_step < laid.end_step][-1].weights
         for domain, weight, weight_now in zip(locked.domains, segment.weights, weights, strict=False):

@@ -64,7 +64,6 @@ class _Phase(_Model):
 class _Batch(_Model):
     first_step: _Count
     sequences: _Positive
-    mix_steps: _Positive
 
 
 class _Segment(_Model):
@@ -98,6 +97,7 @@ class LockFields(_Model):
     """A lock file's fields, each by itself of the right type and range."""
 
     format: int
+    features: list[_Name]
     mixture: _Name
     tokenizer: _Name | None
     amends: _Amends | None = None
@@ -142,7 +142,7 @@ def lock_of(file: LockFields, place: Place) -> Lock:
         segments=tuple(
             Segment(s.first_step, s.steps, s.sequence_length, tuple(s.weights), s.skip or 0) for s in file.segments
         ),
-        batches=tuple(Batch(b.first_step, b.sequences, b.mix_steps) for b in file.batches),
+        batches=tuple(Batch(b.first_step, b.sequences) for b in file.batches),
     )
     try:
         schedule = Schedule(data)

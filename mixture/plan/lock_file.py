@@ -22,7 +22,8 @@ def read_lock(path: str | os.PathLike[str]) -> Lock:
     """Read a lock file and verify it: format, fields, digest, canonical form, and the positions that it keeps.
 
     Raises LockError: `lock-missing`, `lock-unreadable`, `lock-too-large`, `not-a-lock` (a spec), `lock-not-json`,
-    `lock-format`, `lock-field`, `lock-digest`, `lock-not-canonical`, `lock-self-check`.
+    `lock-format`, `lock-outdated`, `lock-feature`, `lock-field`, `lock-digest`, `lock-not-canonical`,
+    `lock-self-check`.
     """
     path = Path(path)
     return parse_lock(_read(path), place=Place(file=str(path)))
@@ -48,6 +49,7 @@ def parse_lock(data: bytes, *, place: Place) -> Lock:
     if value.get("format") != FORMAT or isinstance(value["format"], bool):
         found = value.get("format")
         refuse(place, f"this is no lock of format {FORMAT}: `format` is {found!r}", code="lock-format", key="format")
+    _check_features(value, place)
     file = validated(value, place)
     del value["digest"]
     try:
@@ -70,6 +72,28 @@ def parse_lock(data: bytes, *, place: Place) -> Lock:
     if document(lock) != value:
         refuse(place, "a field that may be left out is there with nothing in it", code="lock-not-canonical")
     return lock
+
+
+def _check_features(value: dict[str, Any], place: Place) -> None:
+    """Refuse a lock that needs more than this version reads, and one from before the first release."""
+    features = value.get("features")
+    if features is None:
+        refuse(
+            place,
+            "this lock was made before the first release, when a run had another order",
+            code="lock-outdated",
+            key="features",
+            hint="lock the spec again with `mixture lock`",
+        )
+    if isinstance(features, list) and features:
+        names = ", ".join(str(name) for name in features)
+        refuse(
+            place,
+            f"this lock needs features that this version cannot read: {names}",
+            code="lock-feature",
+            key="features",
+            hint="read it with a later version of mixture",
+        )
 
 
 def write_lock(lock: Lock, path: str | os.PathLike[str]) -> None:

@@ -235,7 +235,6 @@ def _planned(lock: Lock, phase: LockPhase, num_domains: int) -> PlannedPhase:
         asked_end=Fraction(end),
         sequence_length=inside[0].sequence_length,
         batch_sequences=batch.sequences,
-        mix_steps=batch.mix_steps,
     )
     none = [Fraction(0)] * extra
     shares = (*(Fraction(sum(one), WHOLE * phase.steps) for one in weighed), *none)

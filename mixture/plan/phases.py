@@ -12,14 +12,8 @@ from mixture.schedule import MAX_SEQUENCES
 from mixture.spec import BatchSize, Extent, Form, Phase, Spec
 from mixture.units import Unit, format_count, format_written
 
-MIX_SEQUENCES = 4096
-"""A step with fewer sequences can not have the shares; by default enough steps for these are mixed together."""
-
 MOST_DEALT = 1 << 20
 """Sequences of a step: they are laid out in memory at once, at some 100 bytes each."""
-
-MOST_MIXED = 1 << 18
-"""Sequences of steps mixed together: also of a group that a phase of one step ends inside, for it is made whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +31,6 @@ class PhaseSteps:
     asked_end: Fraction
     sequence_length: int
     batch_sequences: int
-    mix_steps: int
 
     @property
     def end_step(self) -> int:
@@ -72,9 +65,9 @@ def lay_out(spec: Spec) -> tuple[PhaseSteps, ...]:
     """The phases of a spec in steps.
 
     Raises SpecError where they are out of order, empty, or do not make up the budget (`phase-order`, `phase-empty`,
-    `phases-miss-budget`), where a batch is not whole sequences (`batch-not-whole`), where it or what is mixed is too
-    large to lay out (`batch-too-large`, `mix-too-large`), and where the run has more than 2**49 sequences
-    (`run-too-long`) or no step (`run-too-short`).
+    `phases-miss-budget`), where a batch is not whole sequences (`batch-not-whole`), where it is too large to lay
+    out (`batch-too-large`), and where the run has more than 2**49 sequences (`run-too-long`) or no step
+    (`run-too-short`).
     """
     phases: list[PhaseSteps] = []
     first_step = 0
@@ -91,7 +84,6 @@ def lay_out(spec: Spec) -> tuple[PhaseSteps, ...]:
                 asked_end=asked_end,
                 sequence_length=_length(spec, phase),
                 batch_sequences=batch,
-                mix_steps=phase.mix_steps or -(-MIX_SEQUENCES // batch),
             )
         )
         first_step = end_step
@@ -254,19 +246,6 @@ def _check_dealt(spec: Spec, phase: PhaseSteps) -> None:
             phase=phase.name,
             sequences=batch,
             most=MOST_DEALT,
-        )
-    mixed, most = batch * phase.mix_steps, max(1, MOST_MIXED // batch)
-    if phase.mix_steps > 1 and mixed > MOST_MIXED:
-        raise SpecError(
-            f"phase {phase.name!r} mixes {format_count(phase.mix_steps)} steps, {format_count(mixed)} sequences:"
-            f" at most {format_count(MOST_MIXED)} can be mixed",
-            code="mix-too-large",
-            place=spec.place(f"phases[{phase.index}].mix"),
-            hint=f"with this batch, up to {format_written(most)} step{'s' if most > 1 else ''};"
-            f" left out, it is enough steps for {format_count(MIX_SEQUENCES)} sequences",
-            phase=phase.name,
-            sequences=mixed,
-            most=MOST_MIXED,
         )
 
 

@@ -12,7 +12,7 @@ from mixture.plan.phases import PhaseSteps
 class PlannedPhase:
     """A phase as it will run. Shares and `sequences` have one element a domain, in the plan's order of domains.
 
-    laid:      first step, steps, batch, length, mix, and the sums of sequences and tokens
+    laid:      first step, steps, batch, length, and the sums of sequences and tokens
     shares:    exact, summing to 1; where they change inside of the phase, their mean over its steps
     sequences: what the phase draws of each domain
     final:     the shares that a transition leads to; without one, `shares`

@@ -63,7 +63,6 @@ def _phase(plan: Plan, phase: PlannedPhase) -> Json:
         "batch_sequences": laid.batch_sequences,
         "batch_tokens": laid.batch_tokens,
         "sequence_length": laid.sequence_length,
-        "mix_steps": laid.mix_steps,
         **({"weights_change": list(phase.changes)} if phase.changes else {}),
         "domains": list(_shares(plan, phase)),
     }

@@ -42,8 +42,8 @@ def schedule_data(
             segments[-1] = Segment(last.first_step, last.steps + phase.steps, last.sequence_length, own)
         else:
             segments.append(Segment(phase.first_step, phase.steps, phase.sequence_length, own))
-        batch = Batch(phase.first_step, phase.batch_sequences, phase.mix_steps)
-        if not batches or (batches[-1].sequences, batches[-1].mix_steps) != (batch.sequences, batch.mix_steps):
+        batch = Batch(phase.first_step, phase.batch_sequences)
+        if not batches or batches[-1].sequences != batch.sequences:
             batches.append(batch)
     return ScheduleData(
         seed=spec.seed,

@@ -38,7 +38,7 @@ class _Splits:
         )
 
     # A float estimate of a quotient is less than one away from it, since quotients stay below 2^51; so rounding it and
-    # looking at the remainder, which is exact modulo 2^64, gives the floor or the ceiling. Arrays are worked on in place:
+    # looking at the remainder, which is exact modulo 2^64, gives the floor or the ceiling. Arrays are reused, because
     # fresh memory costs more than the arithmetic.
 
     def floor(self, m: I64) -> I64:
@@ -76,7 +76,7 @@ def _divide(x: I64, ratio: npt.NDArray[np.float64], times: I64, by: I64) -> tupl
 
 @dataclass(frozen=True, slots=True)
 class _Level:
-    """The inner nodes of a level: their rows, those of their smaller and larger children, and their splits [nodes, 1]."""
+    """The inner nodes of a level: their rows, their children's rows, and their splits [nodes, 1]."""
 
     rows: I64
     small: slice

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping as Table
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
@@ -42,16 +42,22 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """The keys of one kind of mapping: which it needs, and of which it has at most one, or at least one."""
+    """The keys of one kind of mapping: which it needs, and of which it has at most one, or at least one.
+
+    elsewhere: hints for keys that it does not have, and another file or an earlier version does
+    """
 
     table: Table[str, Key]
     required: tuple[str, ...] = ()
     at_most_one: tuple[str, ...] = ()
     at_least_one: tuple[str, ...] = ()
+    elsewhere: Table[str, str] = field(default_factory=dict)
 
     def read(self, node: Node) -> dict[str, Any]:
         """The values of the keys that are there, as `read_fields` does; `at_least_one` is for the caller to say."""
-        return read_fields(node, self.table, required=self.required, alternatives=self.at_most_one)
+        return read_fields(
+            node, self.table, required=self.required, alternatives=self.at_most_one, elsewhere=self.elsewhere
+        )
 
     def schema(self) -> Schema:
         """The schema of such a mapping."""

@@ -166,7 +166,6 @@ class Phase(_Model):
     weights: Weights
     sequence_length: int | None = None
     batch: BatchSize | None = None
-    mix_steps: int | None = None
     transition: Transition | None = None
 
     @property

@@ -21,7 +21,7 @@ from mixture.units import Unit, parse_count, quote
 _DECIMAL_LENGTH = re.compile(r"([0-9]{1,6})([KM])(?: tokens?)?")
 
 LARGEST_SIZE = 2**31 - 1
-"""The largest sequence length, batch in sequences, and number of steps mixed together."""
+"""The largest sequence length, and batch in sequences."""
 
 MOST_PARTS = 1000
 """Stairs of a transition: a lock has a line for each, with all weights."""
@@ -75,7 +75,7 @@ def _parse_batch(text: str) -> BatchSize:
 def _read_phase(node: Node, *, earlier_phases: Collection[str]) -> Phase:
     fields = _phase_keys(earlier_phases).read(node)
     extents = [fields.pop(form.value) for form in Form if form.value in fields]
-    return Phase(extent=extents[0] if extents else None, mix_steps=fields.pop("mix", None), **fields)
+    return Phase(extent=extents[0] if extents else None, **fields)
 
 
 def _read_transition(node: Node) -> Transition:
@@ -156,12 +156,6 @@ def _phase_keys(earlier_phases: Collection[str]) -> Keys:
         ),
         "sequence_length": Key(read_sequence_length, LENGTH, "Tokens of a sequence in this phase.", (65536,)),
         "batch": Key(read_batch, BATCH, "The size of a step in this phase.", ("1024 sequences", "4M tokens")),
-        "mix": Key(
-            partial(read_count, unit=Unit.STEPS, most=LARGEST_SIZE),
-            count([Unit.STEPS], most=LARGEST_SIZE),
-            "How many steps are shuffled together. Default: enough for 4,096 sequences.",
-            (1, "2 steps"),
-        ),
         "transition": Key(
             _read_transition,
             _TRANSITION.schema(),
@@ -169,7 +163,12 @@ def _phase_keys(earlier_phases: Collection[str]) -> Keys:
             ({"steps": 1000, "parts": 4},),
         ),
     }
-    return Keys(table, required=("phase", "weights"), at_most_one=tuple(form.value for form in Form))
+    return Keys(
+        table,
+        required=("phase", "weights"),
+        at_most_one=tuple(form.value for form in Form),
+        elsewhere={"mix": "remove it: it is not needed, since a batch of any size has the shares"},
+    )
 
 
 def phases_schema() -> Schema:

@@ -117,7 +117,7 @@ class LocalStream(Stream):
         step, data = steps.start, self._schedule.data
         batches, segments = (one.first_step for one in data.batches), (one.first_step for one in data.segments)
         changes = sorted({*batches, *segments, self.steps})
-        ahead = next((one.mix_steps for one in reversed(data.batches) if one.first_step <= step), 1)
+        ahead = 1
         while step < steps.stop:
             slots = rank_slots(self._schedule.batch_of(step), self.rank, self.world_size)
             stop = min(step + ahead, steps.stop, changes[bisect_right(changes, step)])
