@@ -26,7 +26,7 @@ from mixture.schedule.apportion import apportion
 from mixture.schedule.layout import lay_segments
 from mixture.schedule.order import DomainOrder, Permutations
 from mixture.schedule.permute import Permutation, key64, mix64, stream64
-from mixture.schedule.stretch import golden_stride
+from mixture.schedule.stretch import Stretch, golden_stride
 from mixture.schedule.tree import Tree
 from mixture.schedule.windows import Windows
 from mixture.stream.ranks import rank_slots
@@ -39,22 +39,12 @@ GOLDEN = sorted(path for path in (ROOT / "tests" / "golden").glob("*.json") if n
 def of_the_page() -> dict[str, Any]:
     """What the examples call, by the program that was written from the page."""
     run = by_the_page.Schedule(FIELDS)
-    numbers = {domain["name"]: d for d, domain in enumerate(FIELDS["domains"])}
-
-    def stretch(step: int) -> by_the_page.Stretch:
-        return next(one for one in reversed(run.stretches) if one.first <= step)
-
+    functions = ("key", "mix64", "out", "perm", "inverse", "stride", "counts", "item", "weights")
+    methods = ("step_and_slot", "first_item", "place", "layout", "next_draw", "left_out", "sequence")
     return {
-        name: getattr(by_the_page, name) for name in ("key", "mix64", "out", "perm", "inverse", "stride", "weights")
-    } | {
-        "counts": lambda weights, x: by_the_page.counts(tuple(weights), x),
-        "step_and_slot": lambda position: run.locate(position)[1:],
-        "stretches": [{"origin": one.o} for one in run.stretches],
-        "place": lambda step, slot: stretch(step).place(step, slot),
-        "layout": lambda step: stretch(step).layout(step),
-        "next_draw": lambda name, k, last, length: by_the_page.next_draw(FIELDS, numbers[name], k, last, length),
-        "sequence": lambda name, length, k: run.sequence(numbers[name], length, k)[1],
-        "row": lambda position: tuple(said for name, said in run.at(position).items() if name != "first_token"),
+        **{name: getattr(by_the_page, name) for name in functions},
+        **{name: getattr(run, name) for name in methods},
+        "row": lambda position: tuple(value for name, value in run.at(position).items() if name != "first_token"),
         "history": lambda step: by_the_page.history(FIELDS, step),
         "rank_slots": lambda batch, rank, ranks: range(rank * batch // ranks, (rank + 1) * batch // ranks),
     }
@@ -64,36 +54,45 @@ def of_the_library() -> dict[str, Any]:
     """The same by the library."""
     data = from_fields(FIELDS)
     run, permutations = Schedule(data), Permutations(data.seed)
-    order = {domain.name: domain for domain in data.domains}
+    domains = {domain.name: domain for domain in data.domains}
 
-    def ordered(d: int, length: int) -> DomainOrder:
-        return DomainOrder(data, data.domains[d], length, permutations)
+    def order_of(name: str, length: int) -> DomainOrder:
+        return DomainOrder(data, domains[name], length, permutations)
 
-    stretches = [stretch for laid in lay_segments(data, ordered) for stretch in laid.stretches]
+    laid = lay_segments(data, lambda d, length: order_of(data.domains[d].name, length))
+    stretches = [stretch for segment in laid for stretch in segment.stretches]
+
+    def stretch_of(step: int) -> tuple[Stretch, int]:
+        stretch = next(stretch for stretch in reversed(stretches) if stretch.first_step <= step)
+        return stretch, step - stretch.first_step
+
+    def first_item(step: int) -> int:
+        stretch, j = stretch_of(step)
+        return stretch.origin + j * stretch.batch
 
     def place(step: int, slot: int) -> int:
-        stretch = next(one for one in reversed(stretches) if one.first_step <= step)
-        j = step - stretch.first_step
+        stretch, j = stretch_of(step)
         return int(stretch.layout_places(j, j + 1, np.array([slot]))[0])
 
     def layout(step: int) -> list[tuple[int, int]]:
         rows = run.rows(run.positions_before(step), run.batch_of(step))
         return sorted(zip(rows.domain.tolist(), rows.draw.tolist(), strict=True))
 
+    def step_and_slot(position: int) -> tuple[int, int]:
+        step = run.step_of(position)
+        return step, position - run.positions_before(step)
+
     def row(position: int) -> tuple[object, ...]:
         rows = run.at([position])
-        step = run.step_of(position)
         columns = (rows.draw, rows.epoch, rows.sequence, rows.tokens)
-        name = run.names[int(rows.domain[0])]
-        return step, position - run.positions_before(step), name, *(int(column[0]) for column in columns)
+        return *step_and_slot(position), run.names[int(rows.domain[0])], *(int(column[0]) for column in columns)
 
     def next_draw(name: str, k: int, last: int, length: int) -> int:
-        handoff = DomainOrder(data, order[name], last, permutations).next_window(k)
-        return DomainOrder(data, order[name], length, permutations).first_draw(handoff.epoch, handoff.window)
+        handoff = order_of(name, last).next_window(k)
+        return order_of(name, length).first_draw(handoff.epoch, handoff.window)
 
     def sequence(name: str, length: int, k: int) -> int:
-        one = DomainOrder(data, order[name], length, permutations)
-        flat, starts = Windows(length, permutations).sequences([(one, k, k + 1)])
+        flat, starts = Windows(length, permutations).sequences([(order_of(name, length), k, k + 1)])
         return int(flat[starts[0]])
 
     return {
@@ -104,15 +103,14 @@ def of_the_library() -> dict[str, Any]:
         "inverse": lambda n, k, j: Permutation(n, k).inverse(j),
         "stride": golden_stride,
         "weights": lambda *shares: apportion([Fraction(share) for share in shares], 10**15),
-        "counts": lambda weights, x: Tree(tuple(weights)).counts(x).tolist(),
-        "step_and_slot": lambda position: (
-            run.step_of(position),
-            position - run.positions_before(run.step_of(position)),
-        ),
-        "stretches": [{"origin": stretch.origin} for stretch in stretches],
+        "counts": lambda weights, key, x: Tree(tuple(weights), key).counts(x).tolist(),
+        "item": lambda weights, key, d, k: Tree(tuple(weights), key).item(d, k),
+        "step_and_slot": step_and_slot,
+        "first_item": first_item,
         "place": place,
         "layout": layout,
         "next_draw": next_draw,
+        "left_out": lambda i: list(run.handoffs()[i].tokens_skipped),
         "sequence": sequence,
         "row": row,
         "history": run.history,
@@ -136,8 +134,8 @@ def test_every_worked_value_is_what_the_page_and_the_library_compute(names: Call
 
 
 def of_positions(lock: dict[str, Any], positions: Iterable[int]) -> list[dict[str, Any]]:
-    """What that program answers at positions."""
-    run = by_the_page.Schedule(lock)
+    """What that program answers at positions of a lock, of which only the fields that decide the order may be given."""
+    run = by_the_page.Schedule({"format": 1, "features": []} | lock)
     return [{"position": position} | run.at(position) for position in positions]
 
 
@@ -158,6 +156,24 @@ def test_that_program_reads_random_runs_of_every_kind_as_the_library_does(data: 
     positions = sorted({*range(min(last, 20)), *(i * last // 40 for i in range(41))})
     assert answers(ours, ours.at(positions)) == of_positions(fields, positions)
     assert by_the_page.history(fields, data.steps // 2) == ours.history(data.steps // 2)
+
+
+def without_features(lock: dict[str, Any]) -> dict[str, Any]:
+    """A lock from before the first release."""
+    return {name: value for name, value in lock.items() if name != "features"}
+
+
+@pytest.mark.parametrize(
+    ("lock", "message"),
+    [
+        (FIELDS | {"format": 2}, "2"),
+        (FIELDS | {"features": ["images", "sound"]}, "images"),
+        (without_features(FIELDS), "features"),
+    ],
+)
+def test_that_program_refuses_a_lock_that_it_cannot_read(lock: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        by_the_page.Schedule(lock)
 
 
 @pytest.mark.parametrize("position", [-1, 60])
