@@ -66,6 +66,11 @@ def to_fields(data: ScheduleData) -> dict:
     return fields
 
 
+def read_fields(path: Path) -> dict:
+    """The fields of a lock file, unchecked."""
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
 def lock_paths() -> list[Path]:
     """Every lock of the repository: of the mixtures, and of the golden files."""
     return sorted([*ROOT.glob("mixtures/*/mixture.lock.json"), *ROOT.glob("tests/golden/*.lock.json")])

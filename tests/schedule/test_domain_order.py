@@ -57,7 +57,7 @@ def test_every_token_of_small_domains_counted_one_by_one_is_read_at_most_once_an
             (90, 4, halves), (40, 4, halves, 333), (60, 16, halves),
             (20, 64, [2, 1]), (15, 64, [2, 1], 9), (80, 8, [1, 3]),
         ],
-        [(0, 8, 1), (50, 11, 3), (199, 3, 1)], window=2,
+        [(0, 8), (50, 11), (199, 3)], window=2,
     )  # fmt: skip
     rows = all_rows(Schedule(run))
     reads: dict[tuple[int, int, int], int] = {}
@@ -86,7 +86,7 @@ def test_epochs_are_complete_and_each_in_another_order(domain, length):
     blocks = domain.pool_tokens is not None and domain.tokens // 64
     tokens = domain.pool_tokens or domain.tokens
     per_epoch = tokens // 64 * (64 // length) + tokens % 64 // length
-    schedule = Schedule(make_run([domain], [(3 * per_epoch, length, [1])], [(0, 1, 1)], seed=4))
+    schedule = Schedule(make_run([domain], [(3 * per_epoch, length, [1])], [(0, 1)], seed=4))
     rows = by_draw(all_rows(schedule))
     assert np.array_equal(rows.draw, np.arange(3 * per_epoch))
     assert np.array_equal(rows.epoch, np.repeat([0, 1, 2], per_epoch))
@@ -104,7 +104,7 @@ def test_epochs_are_complete_and_each_in_another_order(domain, length):
 
 def test_an_epoch_in_windows_too_large_to_sort_is_complete():
     per_epoch = 16_384 * 64 + 5  # of blocks of 16,384 sequences, two a window, and one of 5
-    schedule = Schedule(make_run({"a": per_epoch}, [(3 * 3, 1, [1])], [(0, per_epoch // 3, 1)], block=16_384))
+    schedule = Schedule(make_run({"a": per_epoch}, [(3 * 3, 1, [1])], [(0, per_epoch // 3)], block=16_384))
     sequence = all_rows(schedule).sequence.reshape(3, per_epoch)
     for epoch in sequence:
         assert np.array_equal(np.sort(epoch), np.arange(per_epoch))
@@ -115,7 +115,7 @@ def test_an_epoch_in_windows_too_large_to_sort_is_complete():
 @pytest.mark.parametrize(("tokens", "pool"), [(64 * 97 + 37, None), (64 * 99, 64 * 96 + 20), (64 * 96 + 3, None)])
 def test_every_sequence_is_found_once_in_each_epoch(tokens, pool, window):
     per_epoch = (pool or tokens) // 16
-    run = make_run([Domain("a", tokens, pool)], [(5 * per_epoch, 16, [1])], [(0, 1, 1)], window=window)
+    run = make_run([Domain("a", tokens, pool)], [(5 * per_epoch, 16, [1])], [(0, 1)], window=window)
     schedule = Schedule(run)
     rows = all_rows(schedule)
     places: dict[int, list[int]] = {}
@@ -128,7 +128,7 @@ def test_every_sequence_is_found_once_in_each_epoch(tokens, pool, window):
 
 
 def test_an_epoch_is_the_same_streamed_in_ranges_sought_one_by_one_and_begun_anywhere():
-    run = make_run({"a": 64 * 40 + 11, "b": 64 * 9}, [(400, 16, [3, 1])], [(0, 5, 2)], window=3)
+    run = make_run({"a": 64 * 40 + 11, "b": 64 * 9}, [(400, 16, [3, 1])], [(0, 5)], window=3)
     streamed = all_rows(Schedule(run))
     assert streamed.epoch.max() >= 3
     sought = Schedule(run).at(range(1999, -1, -1))
@@ -154,7 +154,7 @@ def test_a_million_sequences_sorted_by_label_are_spread_as_well_as_blocks_of_16_
 def _labels_of_each_ten_thousand_draws(*, block: int, length: int) -> np.ndarray:
     """How often each of 20 labels comes in each 10,000 draws of a sorted domain: [100, 20]."""
     num = 1_000_000
-    schedule = Schedule(make_run({"sorted": num * length}, [(num // 500, length, [1])], [(0, 500, 1)], block=block))
+    schedule = Schedule(make_run({"sorted": num * length}, [(num // 500, length, [1])], [(0, 500)], block=block))
     label = by_draw(all_rows(schedule)).sequence // (num // 20)
     return np.stack([np.bincount(part, minlength=20) for part in label.reshape(100, 10_000)])
 
@@ -163,7 +163,7 @@ def test_short_and_long_sequences_in_turn_read_nearly_all_of_a_domain_and_nothin
     tokens, turns = 10_000_000, 10
     a_turn = tokens * 13 // 10 // turns  # tokens
     segments = [(round(a_turn / (8 * length)), length, [1]) for length in (4_096, 16_384) * (turns // 2)]
-    schedule = Schedule(make_run({"a": tokens}, segments, [(0, 8, 1)], block=65_536, window=1))
+    schedule = Schedule(make_run({"a": tokens}, segments, [(0, 8)], block=65_536, window=1))
     rows = all_rows(schedule)
     assert overlaps(rows) == 0
     first_epoch = rows.epoch == 0
@@ -181,7 +181,7 @@ def test_short_and_long_sequences_in_turn_read_nearly_all_of_a_domain_and_nothin
 def test_a_larger_pool_contains_the_smaller_ones():
     def blocks_read(pool: int | None) -> set[int]:
         per_epoch = (pool or 64 * 300) // 16
-        schedule = Schedule(make_run([Domain("a", 64 * 300, pool)], [(per_epoch, 16, [1])], [(0, 1, 1)]))
+        schedule = Schedule(make_run([Domain("a", 64 * 300, pool)], [(per_epoch, 16, [1])], [(0, 1)]))
         return set((all_rows(schedule).first_token // 64).tolist())
 
     pools = [blocks_read(64 * blocks) for blocks in (1, 5, 80, 299)] + [blocks_read(None)]
@@ -191,8 +191,8 @@ def test_a_larger_pool_contains_the_smaller_ones():
 
 
 def test_a_pool_is_read_as_often_as_the_whole_would_be_by_a_run_that_much_longer():
-    small = Schedule(make_run([Domain("a", 64_000, 6_400)], [(150, 16, [1])], [(0, 8, 1)]))
-    large = Schedule(make_run([Domain("a", 64_000)], [(1_500, 16, [1])], [(0, 8, 1)]))
+    small = Schedule(make_run([Domain("a", 64_000, 6_400)], [(150, 16, [1])], [(0, 8)]))
+    large = Schedule(make_run([Domain("a", 64_000)], [(1_500, 16, [1])], [(0, 8)]))
     assert all_rows(small).epoch.max() == all_rows(large).epoch.max() == 2
 
 

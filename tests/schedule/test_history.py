@@ -22,7 +22,7 @@ def base() -> ScheduleData:
     return make_run(
         [Domain("a", 64_037), Domain("b", 9_000, 2_000), Domain("c", 70_000), Domain("d", 5_000)],
         [(60, 16, [2, 1, 0, 1]), (90, 16, [1, 1, 0, 2]), (150, 64, [1, 0, 1, 1])],
-        [(0, 8, 1), (40, 12, 2), (200, 16, 1)],
+        [(0, 8), (40, 12), (200, 16)],
         seed=11,
     )  # fmt: skip
 
@@ -74,7 +74,7 @@ SAME_BEFORE = {
     "an added domain": with_new_domain,
     "more tokens in a domain first weighed later": lambda data: with_domain(data, 2, tokens=10**9),
     "another name of a domain first weighed later": lambda data: with_domain(data, 2, name="other"),
-    "a later batch": lambda data: replace(data, batches=(*data.batches[:2], Batch(STEP, 4, 1))),
+    "a later batch": lambda data: replace(data, batches=(*data.batches[:2], Batch(STEP, 4))),
     "no later batch": lambda data: replace(data, batches=data.batches[:2]),
 }
 
@@ -95,11 +95,10 @@ OTHER_BEFORE = {
         data, segments=(replace(data.segments[0], steps=30), Segment(30, 30, 16, data.segments[0].weights, 1),
                         *data.segments[1:])
     ),
-    "the batch": lambda data: replace(data, batches=(Batch(0, 9, 1), *data.batches[1:])),
+    "the batch": lambda data: replace(data, batches=(Batch(0, 9), *data.batches[1:])),
     "when the batch changes": lambda data: replace(
         data, batches=(data.batches[0], replace(data.batches[1], first_step=41), data.batches[2])
     ),
-    "the steps mixed together": lambda data: replace(data, batches=(Batch(0, 8, 3), *data.batches[1:])),
     "a domain's tokens": lambda data: with_domain(data, 0, tokens=64_038),
     "a domain's name": lambda data: with_domain(data, 0, name="A"),
     "a pool": lambda data: with_domain(data, 1, pool_tokens=2_001),
@@ -161,7 +160,7 @@ def test_a_run_cut_short_anywhere_reads_the_same_until_there(data, steps):
 
 def test_a_run_of_a_thousand_steps_is_the_beginning_of_one_of_two_thousand():
     def planned(steps: int) -> ScheduleData:
-        return make_run({"a": 64_037, "b": 900_001}, [(steps, 16, [1, 3])], [(0, 24, 1)])
+        return make_run({"a": 64_037, "b": 900_001}, [(steps, 16, [1, 3])], [(0, 24)])
 
     short = rows_before(planned(1_000), 1_000)
     long = rows_before(planned(2_000), 1_000)
@@ -173,7 +172,7 @@ def test_a_run_of_a_thousand_steps_is_the_beginning_of_one_of_two_thousand():
 def test_names_enter_the_history_as_written():
     def named(name: str) -> str:
         share = (WHOLE,)
-        return history(ScheduleData(0, 64, 1, (Domain(name, 64),), (Segment(0, 1, 64, share),), (Batch(0, 1, 1),)), 1)
+        return history(ScheduleData(0, 64, 1, (Domain(name, 64),), (Segment(0, 1, 64, share),), (Batch(0, 1),)), 1)
 
     names = ["koln", "köln", "ko\u0308ln", "KÖLN", "08", "8", 'a"b', "a\\b"]
     assert len({named(name) for name in names}) == len(names)

@@ -37,7 +37,7 @@ def test_the_nth_sequence_of_a_domain_is_the_oracles(oracle, data):
 def test_all_of_a_run_is_found_once_and_a_single_one_as_among_many():
     domains = {"a": 5_000, "b": 700_000, "c": 90_000}
     schedule = Schedule(
-        make_run(domains, [(40, 16, [1, 6, 3]), (50, 32, [2, 1, 0]), (9, 16, [1, 1, 8])], [(0, 64, 1), (20, 24, 5)])
+        make_run(domains, [(40, 16, [1, 6, 3]), (50, 32, [2, 1, 0]), (9, 16, [1, 1, 8])], [(0, 64), (20, 24)])
     )
     counts = schedule.counts(schedule.steps)
     domain = np.repeat(np.arange(3), counts)

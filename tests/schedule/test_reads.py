@@ -48,7 +48,7 @@ def test_ranges_of_tokens_of_a_random_run_are_read_where_its_rows_hold_them(data
         check_reads(schedule, int(rows.domain[row]), first, tokens, rng.choice([0, rng.randrange(schedule.steps + 1)]))
 
 
-MANY = make_run({"a": 40_000, "b": 997}, [(30, 4, [3, 1]), (40, 16, [1, 1]), (30, 4, [1, 2])], ((0, 400, 1),))
+MANY = make_run({"a": 40_000, "b": 997}, [(30, 4, [3, 1]), (40, 16, [1, 1]), (30, 4, [1, 2])], ((0, 400),))
 
 
 @pytest.mark.parametrize("first_step", [0, 45, 99])
@@ -101,12 +101,12 @@ def test_what_was_read_is_right_with_pools_lengths_skips_and_several_epochs(step
     segments = [
         (40, 4, [5, 1, 9, 0]), (50, 16, [5, 1, 9, 0]), (60, 16, [5, 1, 9, 0], 37), (80, 8, [1, 1, 9, 0])
     ]  # fmt: skip
-    batches = ((0, 7, 1), (77, 16, 3))
+    batches = ((0, 7), (77, 16))
     check_coverage(Schedule(make_run(POOLS, segments, batches, block=16, window=window)), step)
 
 
 def test_a_run_of_a_thousand_short_stretches_reads_what_its_rows_say():
     segments = [(1, 8, [i % 7 + 1, 3]) for i in range(1_000)]
-    schedule = Schedule(make_run({"a": 9_001, "b": 40_000}, segments, ((0, 11, 1),)))
+    schedule = Schedule(make_run({"a": 9_001, "b": 40_000}, segments, ((0, 11),)))
     check_coverage(schedule, 750)
     check_reads(schedule, 0, 4_000, 30, 0)

@@ -14,7 +14,7 @@ from mixture.schedule import MAX_SEQUENCES, WHOLE, Batch, Domain, Schedule, Sche
 RUN = make_run(
     {"web": 64_000, "code": 9_000},
     [(10, 16, [1, 1]), (10, 16, [1, 2]), (5, 16, [1, 2], 30)],
-    [(0, 8, 1), (12, 16, 1)],
+    [(0, 8), (12, 16)],
 )
 
 
@@ -28,7 +28,7 @@ def with_domain(domain: Domain) -> ScheduleData:
     return replace(RUN, domains=(RUN.domains[0], domain))
 
 
-def with_batches(*batches: tuple[int, int, int]) -> ScheduleData:
+def with_batches(*batches: tuple[int, int]) -> ScheduleData:
     return replace(RUN, batches=tuple(Batch(*batch) for batch in batches))
 
 
@@ -71,21 +71,19 @@ MALFORMED = {
     "two segments that are one": (with_segment(1, weights=RUN.segments[0].weights), "segments[1]"),
     "a skip at other weights": (with_segment(1, skip=9), "segments[1]"),
     "a skip at another length": (with_segment(2, sequence_length=32), "segments[2]"),
-    "batches that begin after step 0": (with_batches((1, 8, 1)), "batches[0]"),
-    "a batch of nothing": (with_batches((0, 0, 1)), "batches[0]"),
-    "a batch beyond 24 bits": (with_batches((0, 2**24 + 1, 1)), "batches[0]"),
-    "no step mixed": (with_batches((0, 8, 1), (5, 8, 0)), "batches[1]"),
-    "more mixed than 24 bits": (with_batches((0, 8, 1), (5, 2**13, 2**12)), "batches[1]"),
-    "batches out of order": (with_batches((0, 8, 1), (9, 16, 1), (5, 32, 1)), "batches[2]"),
-    "two batches at one step": (with_batches((0, 8, 1), (5, 16, 1), (5, 32, 1)), "batches[2]"),
-    "two batches that are one": (with_batches((0, 8, 1), (5, 8, 1)), "batches[1]"),
-    "a batch at the end": (with_batches((0, 8, 1), (25, 16, 1)), "batches[1]"),
+    "batches that begin after step 0": (with_batches((1, 8)), "batches[0]"),
+    "a batch of nothing": (with_batches((0, 0)), "batches[0]"),
+    "a batch beyond 24 bits": (with_batches((0, 2**24 + 1)), "batches[0]"),
+    "batches out of order": (with_batches((0, 8), (9, 16), (5, 32)), "batches[2]"),
+    "two batches at one step": (with_batches((0, 8), (5, 16), (5, 32)), "batches[2]"),
+    "two batches that are one": (with_batches((0, 8), (5, 8)), "batches[1]"),
+    "a batch at the end": (with_batches((0, 8), (25, 16)), "batches[1]"),
     "more sequences than can be divided exactly": (
-        replace(with_batches((0, 2**24, 1)), segments=(Segment(0, 2**25 + 1, 16, weights([1, 1])),)),
+        replace(with_batches((0, 2**24)), segments=(Segment(0, 2**25 + 1, 16, weights([1, 1])),)),
         "batches",
     ),
     "more tokens than 62 bits": (
-        make_run({"web": 2**62}, [(2**25, 2**14, [1])], [(0, 2**24, 1)], block=2**14),
+        make_run({"web": 2**62}, [(2**25, 2**14, [1])], [(0, 2**24)], block=2**14),
         "batches",
     ),
     "more sequences left out than can be divided exactly": (with_segment(2, skip=MAX_SEQUENCES), "batches"),

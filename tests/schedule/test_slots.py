@@ -30,7 +30,7 @@ def slots_of(rank: int, world_size: int, batch: int) -> range:
 
 
 def test_each_of_24_slots_is_read_once_by_8_ranks_then_6_then_1():
-    schedule = Schedule(make_run({"a": 9_999, "b": 99_999, "c": 777}, [(300, 16, [5, 2, 1])], [(0, 24, 1)]))
+    schedule = Schedule(make_run({"a": 9_999, "b": 99_999, "c": 777}, [(300, 16, [5, 2, 1])], [(0, 24)]))
     whole = schedule.rows(0, 24 * 300)
     for world_size, first, end in ((8, 0, 100), (6, 100, 200), (1, 200, 300)):
         of_ranks = [
@@ -46,11 +46,11 @@ def test_each_of_24_slots_is_read_once_by_8_ranks_then_6_then_1():
 
 
 @given(
-    batch=st.integers(1, 70), mix=st.integers(1, 5), first=st.integers(0, 40), steps=st.integers(0, 60), data=st.data()
+    batch=st.integers(1, 70), first=st.integers(0, 40), steps=st.integers(0, 60), data=st.data()
 )  # fmt: skip
-def test_any_run_of_slots_of_any_steps_is_cut_out_of_the_whole(batch, mix, first, steps, data):
+def test_any_run_of_slots_of_any_steps_is_cut_out_of_the_whole(batch, first, steps, data):
     domains = {"a": 9_999, "b": 99_999, "c": 777}
-    schedule = Schedule(make_run(domains, [(55, 16, [5, 2, 1]), (45, 64, [1, 1, 0])], [(0, batch, mix)]))
+    schedule = Schedule(make_run(domains, [(55, 16, [5, 2, 1]), (45, 64, [1, 1, 0])], [(0, batch)]))
     start = data.draw(st.integers(0, batch))
     slots = range(start, data.draw(st.integers(start, batch)))
     rows = Rows.join(list(schedule.step_rows(first, steps, slots)))
@@ -66,7 +66,7 @@ def test_ranks_that_do_not_divide_a_batch_still_read_each_slot_once(world_size):
 
 
 def test_slots_that_a_step_does_not_have_are_refused():
-    schedule = Schedule(make_run({"a": 9_999}, [(20, 16, [1])], [(0, 24, 1), (10, 8, 1)]))
+    schedule = Schedule(make_run({"a": 9_999}, [(20, 16, [1])], [(0, 24), (10, 8)]))
     list(schedule.step_rows(0, 10, range(16, 24)))
     for first, slots in ((0, range(20, 25)), (9, range(16, 24)), (0, range(-1, 3))):
         with pytest.raises(ScheduleError) as refused:

@@ -24,7 +24,7 @@ DATA = ScheduleData(
         Segment(0, 900, 8, (WHOLE // 4,) * 4 + (0,) * 8),
         Segment(900, 2_000, 16, (0,) * 4 + (WHOLE // 8,) * 8),
     ),
-    batches=(Batch(0, 96, 1), Batch(1_500, 40, 5)),
+    batches=(Batch(0, 96), Batch(1_500, 40)),
 )
 
 
