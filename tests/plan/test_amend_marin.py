@@ -88,5 +88,5 @@ def _small_copy(data: ScheduleData) -> ScheduleData:
         window_blocks=4,
         domains=tuple(Domain(domain.name, max(domain.tokens // scale, 300)) for domain in data.domains),
         segments=segments,
-        batches=tuple(Batch(one.first_step // 1_000, one.sequences // 64, 23) for one in data.batches),
+        batches=tuple(Batch(one.first_step // 1_000, one.sequences // 64) for one in data.batches),
     )

@@ -20,7 +20,6 @@ from mixture.plan import (
     make_plan,
     parse_lock,
 )
-from mixture.plan.amend_report import cut_group
 from mixture.spec import Spec
 
 WriteSpec = Callable[..., Spec]
@@ -96,9 +95,9 @@ def test_what_does_not_change_at_the_step_stays_one_phase_and_one_segment(lock: 
 
 def test_domains_go_on_exactly_where_they_were(write_spec: WriteSpec) -> None:
     one = {"catalog": "domain,tokens\na,100000\nb,100000\n", "batch": "10 sequences", "budget": "20 steps"}
-    lock = make_lock(make_plan(write_spec("{phase: all, mix: 1 steps, weights: {a: 50%, b: 50%}}", **one)))
+    lock = make_lock(make_plan(write_spec("{phase: all, weights: {a: 50%, b: 50%}}", **one)))
     assert lock.schedule().counts(10).tolist() == [50, 50]
-    thirds = write_spec("{phase: all, mix: 1 steps, weights: {table: w.csv, column: share}}", **one)
+    thirds = write_spec("{phase: all, weights: {table: w.csv, column: share}}", **one)
     (thirds.path.parent / "w.csv").write_text("domain,share\na,2\nb,1\n")
     new = amended(lock, thirds, 10)
     for d in (0, 1):
@@ -377,15 +376,6 @@ def test_a_longer_context_in_the_same_number_of_sequences_is_said_to_be_larger_s
     found = next(one for one in plan.findings if one.code == "step-tokens-changed")
     assert (found.facts["tokens_before"], found.facts["tokens"]) == (128, 512)
     assert "`batch: 128 tokens`" in str(found.hint)
-
-
-def test_an_amendment_inside_a_group_of_mixed_steps_says_where_groups_end(write_spec: WriteSpec) -> None:
-    one = "{phase: all, mix: 8 steps, weights: {code: 30%, web: 70%}}"
-    lock = make_lock(make_plan(write_spec(one, catalog=CATALOG)))
-    other = write_spec(one.replace("30%", "40%").replace("70%", "60%"), catalog=CATALOG)
-    assert cut_group(amended(lock, other, 30), 30) == (24, 32)
-    assert cut_group(amended(lock, other, 32), 32) is None
-    assert cut_group(amended(lock, write_spec(one, catalog=CATALOG), 30), 30) is None
 
 
 def test_text_stays_taken_down_and_left_out_through_a_run_that_is_cut_and_made_longer_again(

@@ -63,9 +63,8 @@ CASES = {
     "seed": (PHASES, {"seed": "1"}, [Parting.SEED]),
     "window": (PHASES, {"shuffle": "{block: 256 tokens, window: 8 blocks}"}, [Parting.WINDOW]),
     "block": (PHASES, {"shuffle": "{block: 512 tokens, window: 4 blocks}"}, [Parting.BLOCK]),
-    "batch": (PHASES, {"batch": "32 sequences"}, [Parting.BATCH, Parting.MIX]),
+    "batch": (PHASES, {"batch": "32 sequences"}, [Parting.BATCH]),
     "length of a phase": ((PHASES[0], LATE.replace("late,", "late, sequence_length: 32,")), {}, [Parting.LENGTH]),
-    "mix of a phase": ((PHASES[0], LATE.replace("late,", "late, mix: 2 steps,")), {}, [Parting.MIX]),
     "tokens of a domain": (PHASES, {"catalog": CATALOG.replace("300000", "400000")}, [Parting.SIZES]),
     "tokens of a domain that is read later": (
         (PHASES[0].replace("a: 20%, b: 30%, c: 50%", "b: 30%, c: 70%"), LATE),
@@ -109,7 +108,7 @@ def data_of(run):
             segments.append(Segment(first, steps, length, shares))
         first += steps
     domains = (Domain("a", 30000), Domain("b", 10000), Domain("c", 50000))
-    return ScheduleData(seed, 64, 4, domains, tuple(segments), (Batch(0, batch, 1),))
+    return ScheduleData(seed, 64, 4, domains, tuple(segments), (Batch(0, batch),))
 
 
 @settings(max_examples=60)
@@ -133,7 +132,7 @@ def test_the_sentence_says_from_which_step_and_in_what(plan):
         == "They read the same before step 40, where B ends; A goes on for 10 steps."
     )
     seeded = plan(*PHASES, seed="1", batch="32 sequences")
-    said = "They differ from the first step on, in the seed, the batch and the steps that are mixed together."
+    said = "They differ from the first step on, in the seed and the batch."
     assert agreement_words(agreed(one, seeded)) == said
     late = plan(PHASES[0], LATE.replace("a: 50%, b: 50%", "a: 40%, b: 60%"))
     assert (

@@ -76,7 +76,7 @@ PHASES = (
     "{phase: a, share: 37%, weights: proportional}",
     "{phase: b, tokens: 3072, batch: 4 sequences, weights: uniform}",
     "{phase: c, until: 91.5%, batch: 256 tokens, sequence_length: 64, weights: proportional}",
-    "{phase: d, sequence_length: 32, mix: 3 steps, weights: uniform}",
+    "{phase: d, sequence_length: 32, weights: uniform}",
 )
 
 
@@ -93,7 +93,6 @@ def test_where_the_budget_is_in_tokens_phases_end_at_the_same_part_of_the_tokens
     assert [phase.laid.batch_sequences for phase in full.phases] == [8, 4, 4, 8]
     assert [phase.laid.batch_sequences for phase in rung.plan.phases] == [6, 3, 3, 6]
     assert [phase.laid.sequence_length for phase in rung.plan.phases] == [16, 16, 64, 32]
-    assert rung.plan.phases[-1].laid.mix_steps == 3
     assert abs(rung.plan.tokens - 33_333) < 3 * 64 * 16
 
 

@@ -137,11 +137,11 @@ def test_limits_are_held_against_the_pool(write_spec):
         "{phase: a, weights: {code: 50%, web: 50%}}",
         catalog="domain,tokens\ncode,1600\nweb,90000\n",
         budget="100 steps",
-        max_epochs="3.75",
+        max_epochs="4",
     )
     (rung,) = make_ladder(spec, [parse_rung("1.28K:4")], simulate_epochs=True)
-    assert rung.full.domains[0].epochs == Fraction(15, 4)
-    assert Fraction(3) < rung.plan.domains[0].epochs <= Fraction(15, 4)
+    assert rung.full.domains[0].epochs == 4
+    assert Fraction(3) < rung.plan.domains[0].epochs <= 4
     assert not rung.plan.refusals
 
 

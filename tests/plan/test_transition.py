@@ -186,7 +186,6 @@ def test_a_lock_of_it_is_checked_and_another_transition_is_seen(write_spec):
     for other, words in [
         (second("transition: {steps: 11, parts: 3}"), "the list of steps at which weights change in phase 'second'"),
         (second("transition: {steps: 10, parts: 2}"), "the list of steps at which weights change in phase 'second'"),
-        (second("mix: 2"), "the number of steps mixed in phase 'second'"),
         (second(weights="{code: 0.2, web: 0.8}"), "the weight of 'code' in phase 'second' is 10%"),
     ]:
         with pytest.raises(Exception, match=words) as caught:

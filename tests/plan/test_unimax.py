@@ -135,7 +135,7 @@ def test_domains_without_tokens_have_none(write_spec):
 
 def test_where_whole_sequences_alone_go_over_a_cap_of_the_run_the_hint_says_so(write_spec):
     odd = CELLS.replace("1000\n", "1013\n")  # two epochs are 126.6 sequences
-    rule = "{phase: p, weights: {unimax: {max_epochs: 2}}, mix: 1}"
+    rule = "{phase: p, weights: {unimax: {max_epochs: 2}}}"
     over = [
         finding
         for seed in range(8)
