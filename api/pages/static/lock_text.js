@@ -117,10 +117,15 @@ const MixtureLock = (() => {
     return Array.from(state, (x) => x.toString(16).padStart(8, "0")).join("");
   }
 
-  /** The fields of a lock file's text. Throws where it is no JSON object of format 1. */
+  /** The fields of a lock file's text. Throws where it is no JSON object of format 1, or needs features, by name. */
   function parseLock(text) {
     const lock = parseJson(text);
     if (lock === null || typeof lock !== "object" || lock.format !== 1) throw new Error("this is no lock of format 1");
+    if (lock.features === undefined) {
+      throw new Error("this lock was made before the first release, when a run had another order");
+    }
+    if (!Array.isArray(lock.features)) throw new Error("the lock's features are not a list of names");
+    if (lock.features.length) throw new Error(`this lock needs features that this page cannot read: ${lock.features.join(", ")}`);
     return lock;
   }
 
@@ -149,7 +154,7 @@ const MixtureLock = (() => {
         skip: s.skip || 0,
         weights: kept.map((d) => s.weights[d]),
       })),
-      batches: batches.map((b) => pick(b, ["first_step", "sequences", "mix_steps"])),
+      batches: batches.map((b) => pick(b, ["first_step", "sequences"])),
     }));
   }
 
@@ -186,11 +191,10 @@ const MixtureLock = (() => {
     const end = segments[segments.length - 1];
     batches.forEach((b, i) => {
       const first = i ? batches[i - 1].first_step + 1 : 0;
-      need(exact(b.sequences, 1) && exact(b.mix_steps, 1) && b.sequences * b.mix_steps <= 2 ** 24, `batch ${i}`);
+      need(exact(b.sequences, 1) && b.sequences <= 2 ** 24, `batch ${i}`);
       need(exact(b.first_step, first) && (i > 0 || b.first_step === 0), `batch ${i} begins at the wrong step`);
       need(b.first_step < end.first_step + end.steps, `batch ${i} begins after the end`);
-      const before = i ? batches[i - 1] : {};
-      need(before.sequences !== b.sequences || before.mix_steps !== b.mix_steps, `batch ${i} is as the one before`);
+      need(i === 0 || batches[i - 1].sequences !== b.sequences, `batch ${i} is as the one before`);
     });
   }
 

@@ -101,6 +101,13 @@ const MixtureOrders = (() => {
     return words;
   }
 
+  /** Output number i of SplitMix64 started at key: BigInts in and out. */
+  function output(key, i) {
+    const state = BigInt.asUintN(64, key + (i + 1n) * 0x9e3779b97f4a7c15n);
+    mix64(Number(state >> 32n), Number(state & 0xffffffffn));
+    return (BigInt(high32) << 32n) | BigInt(low32);
+  }
+
   /** A keyed bijection of 0 to n - 1; BigInts in and out. */
   class Permutation {
     constructor(n, key) {
@@ -272,17 +279,19 @@ const MixtureOrders = (() => {
       return epoch * this.perEpoch + this.before(epoch, window) + y;
     }
 
-    /** [epoch, window, draws skipped] of the first window that draws 0 to k - 1 have not touched. */
+    /**
+     * [epoch, window, draws skipped] of the window after the one that holds draw k - 1, k at least 1. A window without
+     * a sequence of this length counts: of another length it may have some.
+     */
     nextWindow(k) {
-      const epoch = k / this.perEpoch;
-      const r = k % this.perEpoch;
-      if (!r) return [epoch, 0n, 0n];
-      const window = this._windowOf(epoch, r - 1n) + 1n;
-      const skipped = this.before(epoch, window) - r;
+      const epoch = (k - 1n) / this.perEpoch;
+      const r = (k - 1n) % this.perEpoch;
+      const window = this._windowOf(epoch, r) + 1n;
+      const skipped = this.before(epoch, window) - (r + 1n);
       return window * this.window >= this.blocks ? [epoch + 1n, 0n, skipped] : [epoch, window, skipped];
     }
   }
 
-  return { Keys, DomainOrder, blake2b64, ceilDiv, isqrt };
+  return { Keys, DomainOrder, blake2b64, ceilDiv, isqrt, output };
 })();
 if (typeof module !== "undefined") module.exports = MixtureOrders;

@@ -13,14 +13,22 @@
 // Positions, steps, slots, epochs and counts of sequences are Numbers: format 1 keeps them below 2^53. Tokens, draws
 // and numbers of sequences may be larger: they are BigInts, but for the tokens of one sequence.
 "use strict";
-const MixtureSchedule = (({ parseLock, digestOf, historyOf, checkFields }, { Keys, DomainOrder, ceilDiv, isqrt }) => {
-  /** A Huffman tree over a segment's weights, which says of which domain each of any number of sequences is. */
+const MixtureSchedule = (({ parseLock, digestOf, historyOf, checkFields }, orders) => {
+  const { Keys, DomainOrder, ceilDiv, isqrt, output } = orders;
+
+  /**
+   * A Huffman tree over a segment's weights, whose keyed splits say of which domain each of any number of items is.
+   *
+   * Of a node of weight W, item j of the smaller child, of weight s, is one of the items ceil(jW/s) up to
+   * ceil((j+1)W/s), drawn by key; all others, in order, are the larger child's. Products are BigInts: below 2^99.
+   */
   class Tree {
-    constructor(weights) {
+    constructor(weights, key) {
       this.size = weights.length;
       this.weight = weights.map(BigInt);
       this.children = [];
       this.parent = [];
+      this.keys = [];
       const byWeight = (a, b) => weights[a] - weights[b] || a - b;
       const leaves = weights.map((_, i) => i).filter((i) => weights[i] > 0).sort(byWeight);
       const inner = []; // made in order of weight, and after the leaves: two queues do what a heap would
@@ -30,14 +38,23 @@ const MixtureSchedule = (({ parseLock, digestOf, historyOf, checkFields }, { Key
       };
       let fresh = this.size;
       while (leaves.length + inner.length > 1) {
-        const right = smallest();
-        const left = smallest();
-        this.children[fresh] = [left, right];
-        this.parent[left] = this.parent[right] = fresh;
-        this.weight[fresh] = this.weight[left] + this.weight[right];
+        const small = smallest();
+        const large = smallest();
+        this.children[fresh] = [small, large];
+        this.parent[small] = this.parent[large] = fresh;
+        this.weight[fresh] = this.weight[small] + this.weight[large];
+        this.keys[fresh] = output(key, BigInt(fresh - this.size));
         inner.push(fresh++);
       }
       this.root = smallest();
+    }
+
+    /** Which of a node's items is item j of its smaller child. */
+    _place(node, j) {
+      const whole = this.weight[node];
+      const small = this.weight[this.children[node][0]];
+      const low = ceilDiv(j * whole, small);
+      return low + (output(this.keys[node], j) % (ceilDiv((j + 1n) * whole, small) - low));
     }
 
     /** How many of the first x items each domain has. */
@@ -45,22 +62,29 @@ const MixtureSchedule = (({ parseLock, digestOf, historyOf, checkFields }, { Key
       const items = new Array(Math.max(this.size, this.root + 1)).fill(0);
       items[this.root] = x;
       for (let node = this.root; node >= this.size; node--) {
-        const [left, right] = this.children[node];
-        const whole = this.weight[node];
-        items[left] = Number((2n * BigInt(items[node]) * this.weight[left] + whole) / (2n * whole));
-        items[right] = items[node] - items[left];
+        const m = BigInt(items[node]);
+        if (!m) continue;
+        const [small, large] = this.children[node];
+        const j = (m * this.weight[small]) / this.weight[node];
+        items[small] = Number(j) + (this._place(node, j) < m ? 1 : 0);
+        items[large] = items[node] - items[small];
       }
       return items.slice(0, this.size);
     }
 
-    /** Where item k of a domain stands: the least x with counts(x + 1)[domain] = k + 1. */
+    /** Where item k of a domain is: the least x with counts(x + 1)[domain] = k + 1. */
     item(domain, k) {
       let at = BigInt(k);
       for (let node = domain; node !== this.root; node = this.parent[node]) {
         const above = this.parent[node];
-        const scaled = (2n * at + 1n) * this.weight[above];
-        const own = 2n * this.weight[node];
-        at = this.children[above][0] === node ? ceilDiv(scaled, own) - 1n : scaled / own;
+        const [small, large] = this.children[above];
+        if (node === small) {
+          at = this._place(above, at);
+        } else {
+          const j = (at * this.weight[small]) / this.weight[large];
+          at += j;
+          if (at >= this._place(above, j)) at += 1n;
+        }
       }
       return Number(at);
     }
@@ -75,40 +99,17 @@ const MixtureSchedule = (({ parseLock, digestOf, historyOf, checkFields }, { Key
     }
   }
 
-  /** Steps of one segment and one batch; base: each domain's first draw in them. */
+  /** Steps of one segment and one batch, from item `origin` of its tree; base: each domain's first draw in them. */
   class Stretch {
     constructor(fields) {
-      Object.assign(this, fields); // keys, tree, weights, origin, length, firstStep, steps, batch, mixSteps, base
+      Object.assign(this, fields); // keys, tree, weights, origin, length, firstStep, steps, batch, base
       this.stride = goldenStride(this.batch);
       this.atOrigin = this.tree.counts(this.origin);
     }
 
-    _beforeGroup(g) {
-      return this.tree.counts(this.origin + g * this.mixSteps * this.batch).map((n, d) => n - this.atOrigin[d]);
-    }
-
-    /** The domains of a group of steps that is mixed, in mixed order. */
-    _group(g) {
-      if (this.groupNumber !== g) {
-        const size = this.mixSteps * this.batch;
-        const layout = new Uint32Array(size);
-        const after = this._beforeGroup(g + 1);
-        let end = 0;
-        this._beforeGroup(g).forEach((before, d) => layout.fill(d, end, (end += after[d] - before)));
-        const order = this.keys.permutation(BigInt(size), "mix", this.firstStep + g * this.mixSteps);
-        this.group = Uint32Array.from(layout, (_, y) => layout[Number(order.at(BigInt(y)))]);
-        this.groupNumber = g;
-      }
-      return this.group;
-    }
-
     /** Sequences of each domain in the first j steps. */
     drawn(j) {
-      const g = Math.floor(j / this.mixSteps);
-      const out = this._beforeGroup(g);
-      const rest = (j - g * this.mixSteps) * this.batch;
-      if (rest) this._group(g).subarray(0, rest).forEach((d) => (out[d] += 1));
-      return out;
+      return this.tree.counts(this.origin + j * this.batch).map((n, d) => n - this.atOrigin[d]);
     }
 
     rotation(j) {
@@ -118,18 +119,11 @@ const MixtureSchedule = (({ parseLock, digestOf, historyOf, checkFields }, { Key
     /** [step of the stretch, slot] of draw k of a domain. */
     where(domain, k) {
       const r = Number(k - this.base[domain]);
-      const x = this.tree.item(domain, r + this.atOrigin[domain]) - this.origin;
-      let low = Math.floor(x / (this.mixSteps * this.batch)) * this.mixSteps;
-      let high = low + this.mixSteps - 1;
-      while (low < high) {
-        const middle = Math.floor((low + high) / 2);
-        if (this.drawn(middle + 1)[domain] > r) high = middle;
-        else low = middle + 1;
-      }
-      const before = this.drawn(low);
-      const place = this.drawn(low + 1).slice(0, domain).reduce((sum, n, d) => sum + n - before[d], r - before[domain]);
-      const turned = (place - this.rotation(low) + this.batch) % this.batch;
-      return [low, (turned * this._strideInverse()) % this.batch];
+      const j = Math.floor((this.tree.item(domain, r + this.atOrigin[domain]) - this.origin) / this.batch);
+      const before = this.drawn(j);
+      const place = this.drawn(j + 1).slice(0, domain).reduce((sum, n, d) => sum + n - before[d], r - before[domain]);
+      const turned = (place - this.rotation(j) + this.batch) % this.batch;
+      return [j, (turned * this._strideInverse()) % this.batch];
     }
 
     _strideInverse() {
@@ -335,55 +329,59 @@ const MixtureSchedule = (({ parseLock, digestOf, historyOf, checkFields }, { Key
       }));
     }
 
-    /** Follow the run once, a stretch at a time: where each domain stands at the start of every one. */
+    /** Follow the run once, a stretch at a time: each domain's first draw in every one. */
     _layStretches() {
       const { domains, segments, batches } = this.lock;
       const draws = domains.map(() => ({ length: 0, next: 0n })); // of each domain: its last length, its next draw
       this.stretches = [];
       this.left = [];
       this.drawnBefore = [domains.map(() => 0)];
-      let tree, origin;
+      let tree;
+      let origin = 0;
       for (const s of segments) {
         const length = s.sequence_length;
-        let left;
+        s.weights.forEach((weight, d) => weight && this._order(d, length)); // refuses a domain without a sequence
+        const left = domains.map(() => 0n);
+        let base = draws.map((last, d) => {
+          if (!last.length || !s.weights[d]) return 0n;
+          if (last.length === length) return last.next;
+          const [epoch, window, skipped] = this._order(d, last.length).nextWindow(last.next);
+          left[d] = skipped * BigInt(last.length);
+          const order = this._order(d, length);
+          return epoch * order.perEpoch + order.before(epoch, window);
+        });
+        let used = domains.map(() => 0); // sequences that the segment skips and reads
         if (s.skip) {
           const before = tree.counts(origin);
           origin += s.skip;
-          left = tree.counts(origin).map((n, d) => {
-            if (n > before[d]) draws[d] = { length, next: draws[d].next + BigInt(n - before[d]) };
-            return BigInt(n - before[d]) * BigInt(length);
-          });
+          used = tree.counts(origin).map((n, d) => n - before[d]);
+          base = base.map((draw, d) => draw + BigInt(used[d]));
+          used.forEach((n, d) => (left[d] += BigInt(n) * BigInt(length)));
         } else {
-          tree = new Tree(s.weights);
-          origin = Number(this.keys.key("origin", s.first_step) >> 24n);
-          left = draws.map((last, d) => {
-            if (!last.length || !s.weights[d] || last.length === length) return 0n;
-            const [epoch, window, skipped] = this._order(d, last.length).nextWindow(last.next);
-            const order = this._order(d, length);
-            draws[d] = { length, next: epoch * order.perEpoch + order.before(epoch, window) };
-            return skipped * BigInt(last.length);
-          });
+          tree = new Tree(s.weights, this.keys.key("split", s.first_step));
+          origin = 0;
         }
-        this.left.push({ first_step: s.first_step, tokens_skipped: left });
-        s.weights.forEach((weight, d) => weight && this._order(d, length)); // refuses a domain without a sequence
         const end = s.first_step + s.steps;
         const starts = [s.first_step, ...this.batchSteps.filter((b) => s.first_step < b && b < end), end];
         for (let i = 0; i + 1 < starts.length; i++) {
-          const batch = batches[lastUpTo(this.batchSteps, starts[i])];
+          const batch = batches[lastUpTo(this.batchSteps, starts[i])].sequences;
           const stretch = new Stretch({
             keys: this.keys, tree, weights: s.weights, origin, length,
-            firstStep: starts[i], steps: starts[i + 1] - starts[i], batch: batch.sequences, mixSteps: batch.mix_steps,
-            base: draws.map((last) => (last.length === length ? last.next : 0n)),
+            firstStep: starts[i], steps: starts[i + 1] - starts[i], batch, base,
           });
           const drawn = stretch.drawn(stretch.steps);
-          drawn.forEach((n, d) => {
-            if (n) draws[d] = { length, next: stretch.base[d] + BigInt(n) };
-          });
+          base = base.map((draw, d) => draw + BigInt(drawn[d]));
+          used = used.map((n, d) => n + drawn[d]);
           const total = this.drawnBefore[this.drawnBefore.length - 1];
           this.drawnBefore.push(total.map((n, d) => n + drawn[d]));
           this.stretches.push(stretch);
-          origin += stretch.steps * stretch.batch;
+          origin += stretch.steps * batch;
         }
+        used.forEach((n, d) => {
+          if (n) draws[d] = { length, next: base[d] };
+          else left[d] = 0n; // nothing of the domain is read or skipped: it stays where it was
+        });
+        this.left.push({ first_step: s.first_step, tokens_skipped: left });
       }
       this.stretchSteps = this.stretches.map((stretch) => stretch.firstStep);
     }

@@ -47,7 +47,7 @@ def ask(lock: str, questions: list[list]) -> list:
 
 def text_of(data: ScheduleData) -> str:
     """The text of a lock with no more in it than what fixes the order."""
-    return by_line({"format": 1, **to_fields(data)})
+    return by_line({"format": 1, "features": [], **to_fields(data)})
 
 
 def assert_agreement(data: ScheduleData, rng: random.Random) -> None:
@@ -106,7 +106,7 @@ def test_the_script_gives_the_answers_of_the_golden_files(path):
         *(find["positions"] for find in told["finds"]),
     ]
     lock = json.loads((ROOT / told["lock"]).read_text(encoding="utf-8"))
-    lock["format"] = 1  # which the made-up lock leaves out
+    lock |= {"format": 1, "features": []}  # which the made-up lock leaves out
     for question, given_, right in zip(questions, ask(json.dumps(lock), questions), expected, strict=True):
         assert given_ == right, question
 
@@ -127,7 +127,7 @@ def test_domains_of_more_tokens_than_a_double_holds_are_read_exactly():
             Domain("\U0001f30d", 2**53 + 1),
         ],
         [(40, 1, [1, 1, 1, 1]), (40, 2, [1, 5, 0, 2]), (9, 2, [1, 5, 0, 2], 10**9), (30, 1, [3, 1, 1, 1])],
-        [(0, 8, 1), (25, 6, 5)],
+        [(0, 8), (25, 6)],
         seed=2**63 - 1,
         block=2,
         window=2**40,
@@ -174,7 +174,7 @@ def test_the_digest_is_of_one_spelling_whatever_the_text_looks_like():
         "10": [],
         "9": 2**80,
     }
-    lock = {"format": 1, **fields, "accepted": [{"code": "x", "facts": odd}]}
+    lock = {"format": 1, "features": [], **fields, "accepted": [{"code": "x", "facts": odd}]}
     for text in (json.dumps(lock, indent=3), json.dumps(lock, ensure_ascii=False), by_line(lock)):
         assert ask(text, [["digest"]]) == [digest(lock)]
 
@@ -183,6 +183,9 @@ def test_the_digest_is_of_one_spelling_whatever_the_text_looks_like():
     ("change", "said"),
     [
         (lambda lock: lock.update(format=2), "no lock of format 1"),
+        (lambda lock: lock.pop("features"), "made before the first release"),
+        (lambda lock: lock.update(features=["images", "sound"]), "features that this page cannot read: images, sound"),
+        (lambda lock: lock.update(features="images"), "not a list of names"),
         (lambda lock: lock["segments"][0]["weights"].__setitem__(0, 5), "do not sum to 10^15"),
         (lambda lock: lock["segments"][1].update(first_step=4), "segment 1 begins at step 4, not 3"),
         (lambda lock: lock["segments"][0].update(sequence_length=7), "does not divide"),
@@ -194,7 +197,8 @@ def test_the_digest_is_of_one_spelling_whatever_the_text_looks_like():
     ],
 )  # fmt: skip
 def test_a_lock_that_makes_no_schedule_is_refused_with_what_is_wrong(change, said):
-    lock = {"format": 1, **to_fields(make_run({"a": 640, "b": 640}, [(3, 16, [1, 1]), (4, 32, [2, 1])]))}
+    fields = to_fields(make_run({"a": 640, "b": 640}, [(3, 16, [1, 1]), (4, 32, [2, 1])]))
+    lock = {"format": 1, "features": [], **fields}
     assert ask(json.dumps(lock), [["counts", 0]]) == [[0, 0]]
     change(lock)
     done = run(json.dumps(lock), [["counts", 0]])
