@@ -9,12 +9,17 @@ others, in order. So a child of a node's first m items is never off its share by
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 
 import numpy as np
 import numpy.typing as npt
 
+from mixture.schedule.apportion import WHOLE
 from mixture.schedule.permute import I64, U64, stream64, stream64s
+
+LOOKED_UP = 1 << 10
+"""Splits to be evaluated at one count up to which all of them are evaluated at once (measured)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +32,16 @@ class _Splits:
     whole_per_small: npt.NDArray[np.float64]
     key: U64
 
+    @staticmethod
+    def join(parts: list[_Splits]) -> _Splits:
+        """All splits of these, one after the other; of no parts, none."""
+        none = np.empty((0, 1), dtype=np.int64)
+        parts = parts or [_Splits(none, none, none.astype(np.float64), none.astype(np.float64), none.view(np.uint64))]
+        return _Splits(*(np.concatenate([getattr(part, one.name) for part in parts]) for one in fields(_Splits)))
+
     def repeat(self, times: I64) -> _Splits:
         """Each split as often as `times` says: int64 [splits]."""
-        return _Splits(
-            np.repeat(self.small, times),
-            np.repeat(self.whole, times),
-            np.repeat(self.small_per_whole, times),
-            np.repeat(self.whole_per_small, times),
-            np.repeat(self.key, times),
-        )
+        return _Splits(*(np.repeat(getattr(self, one.name), times) for one in fields(_Splits)))
 
     # A float estimate of a quotient is less than one away from it, since quotients stay below 2^51; so rounding it and
     # looking at the remainder, which is exact modulo 2^64, gives the floor or the ceiling. Arrays are reused, because
@@ -76,11 +82,12 @@ def _divide(x: I64, ratio: npt.NDArray[np.float64], times: I64, by: I64) -> tupl
 
 @dataclass(frozen=True, slots=True)
 class _Level:
-    """The inner nodes of a level: their rows, their children's rows, and their splits [nodes, 1]."""
+    """The inner nodes of a level: their rows and their children's, their places among all inner nodes, their splits."""
 
     rows: I64
     small: slice
     large: slice
+    inner: slice
     splits: _Splits
 
 
@@ -111,6 +118,7 @@ class Tree:
         """Number the nodes level by level, so that a level's children are filled by slices."""
         level, row_of, next_row = [self._root], {self._root: 0}, 1
         self._levels: list[_Level] = []
+        end = 0
         while inner := [node for node in level if node in self._children]:
             n = len(inner)
             smalls = [self._children[node][0] for node in inner]
@@ -121,11 +129,11 @@ class Tree:
             number = np.array([[node - self.size] for node in inner], dtype=np.int64)
             rows = np.array([row_of[node] for node in inner], dtype=np.int64)
             splits = _Splits(small, whole, small / whole, whole / small, stream64s(np.uint64(self._key), number))
-            self._levels.append(
-                _Level(rows, slice(next_row, next_row + n), slice(next_row + n, next_row + 2 * n), splits)
-            )
-            level, next_row = smalls + larges, next_row + 2 * n
-        self._num_rows = next_row
+            of_small, of_large = slice(next_row, next_row + n), slice(next_row + n, next_row + 2 * n)
+            self._levels.append(_Level(rows, of_small, of_large, slice(end, end + n), splits))
+            level, next_row, end = smalls + larges, next_row + 2 * n, end + n
+        self._num_rows, self._num_inner = next_row, end
+        self._splits = _Splits.join([one.splits for one in self._levels])
         self.leaves = np.array(sorted(i for i in row_of if i < self.size), dtype=np.int64)
         """The domains with a weight above 0, in order: int64."""
         self._leaf_rows = np.array([row_of[i] for i in self.leaves.tolist()], dtype=np.int64)
@@ -134,12 +142,27 @@ class Tree:
         """How many of the first x items each node has: int64 [nodes, len(x)]."""
         counts = np.empty((self._num_rows, x.size), dtype=np.int64)
         counts[0] = x
+        smaller_of = self._looked_up(x) if x.size * self._num_inner <= LOOKED_UP else None
         for level in self._levels:
             m = counts[level.rows]
-            smaller = level.splits.smaller(m)
+            smaller = smaller_of(level, m) if smaller_of else level.splits.smaller(m)
             counts[level.small] = smaller
             np.subtract(m, smaller, out=counts[level.large])
         return counts
+
+    def _looked_up(self, x: I64) -> Callable[[_Level, I64], I64]:
+        """`_Splits.smaller` by level, for nodes that have some of the first x items.
+
+        A node is less than 3.36 items from its share, so it has one of eight counts. All splits are evaluated for these
+        at once: of a few x that takes a third of the time of level after level.
+        """
+        share, rest = _divide(x, self._splits.whole / WHOLE, self._splits.whole, np.array(WHOLE))
+        least = np.maximum(share - (rest < 0) - 3, 0)
+        smaller = self._splits.smaller((least[:, :, None] + np.arange(8)).reshape(self._num_inner, x.size * 8)).reshape(
+            -1
+        )
+        at = np.arange(least.size).reshape(least.shape) * 8 - least
+        return lambda level, m: smaller[at[level.inner] + m]
 
     def leaf_counts(self, x: I64) -> I64:
         """How many of the first x items each of `leaves` has: int64 [len(x), len(leaves)] for int64 [n] x >= 0."""
