@@ -69,6 +69,7 @@ class PhaseShare(BaseModel):
     weight_at_end: Exact | None = Field(
         default=None, description="Of the phase's last step, where its weights change inside of it."
     )
+    weight_read: Exact = Field(description="The share of the phase's tokens that is read of it, in whole sequences.")
     sequences: int = Field(examples=[443180])
     tokens: int = Field(examples=[907632640])
     tokens_left_over: int = Field(examples=[1408], description="Of the domain, that no whole sequence holds.")

@@ -1,4 +1,4 @@
-"""How fast a schedule answers (ranges, one position, one find), the memory it takes, and how soon a lock is there.
+"""How fast a schedule answers (ranges, one position, one find), its memory, how soon a lock is there, and its shares.
 
     python -m benchmarks.schedule [--json] [--rounds N] [--rows N]
 
@@ -27,13 +27,18 @@ import numpy as np
 
 from mixture.plan import read_lock
 from mixture.schedule import WHOLE, Batch, Domain, Schedule, ScheduleData, Segment, apportion
+from mixture.schedule.permute import key64
+from mixture.schedule.tree import Tree
 
 ROOT = Path(__file__).resolve().parents[1]
 MARIN = ROOT / "mixtures" / "marin-535b-a23b"
 LENGTH, BLOCK, WINDOW = 4_096, 65_536, 64
-RUN_SEQUENCES = 5 * 10**9
-POSITIONS = (0, 4 * 10**9)
+RUN_SEQUENCES = 2 * 10**12
+POSITIONS = (0, 10**12)
 COLD = 200
+BATCHES = (8, 64, 512, 1_024)
+STEPS_AT_START, STEPS_BETWEEN = 5_000, 20_000
+"""Steps of each segment after which shares are looked at."""
 MEMORY_PARTS = 40
 
 
@@ -65,6 +70,16 @@ class Memory:
     rows: int
     early_mib: float
     late_mib: float
+
+
+@dataclass(frozen=True, slots=True)
+class Stray:
+    """How many sequences a domain of a mixture is from its share at most, after the steps looked at, in any segment."""
+
+    mixture: str
+    batch: int
+    steps: int
+    worst: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +202,32 @@ def measure_locking(rounds: int) -> Locking:
     return Locking(statistics.median(times))
 
 
-def show(rates: list[Rate], cold: list[Latency], memory: Memory, locking: Locking) -> None:
+def measure_strays() -> list[Stray]:
+    """Every mixture of the repository, also in other batches: each segment's first steps, its end, and many between."""
+    generator = np.random.default_rng(0)
+    strays = []
+    for path in sorted((ROOT / "mixtures").glob("*/mixture.lock.json")):
+        schedule = read_lock(path).schedule()
+        for batch in BATCHES:
+            looked_at, worst = 0, 0.0
+            for segment in schedule.data.segments:
+                first, end = segment.first_step, segment.first_step + segment.steps
+                last = max(1, (schedule.positions_before(end) - schedule.positions_before(first)) // batch)
+                steps = {
+                    *range(1, min(last, STEPS_AT_START) + 1),
+                    *generator.integers(1, last + 1, STEPS_BETWEEN),
+                    last,
+                }
+                items = np.array(sorted(steps)) * batch
+                tree = Tree(segment.weights, key64(schedule.data.seed, "split", first))
+                due = items[:, None] * (np.array(segment.weights)[tree.leaves] / WHOLE)
+                worst = max(worst, float(np.abs(tree.leaf_counts(items) - due).max()))
+                looked_at += items.size
+            strays.append(Stray(path.parent.name, batch, looked_at, worst))
+    return strays
+
+
+def show(rates: list[Rate], cold: list[Latency], memory: Memory, locking: Locking, strays: list[Stray]) -> None:
     """Tables for people."""
     from rich.console import Console
     from rich.table import Table
@@ -214,9 +254,14 @@ def show(rates: list[Rate], cold: list[Latency], memory: Memory, locking: Lockin
     )
     took = f"{locking.seconds:.2f} s from process start" if locking.seconds is not None else f"– {locking.problem}"
     console.print(f"mixture lock {MARIN.relative_to(ROOT)}/mixture.yaml: {took}")
+    table = Table("mixture", *(f"batch {batch:,}" for batch in BATCHES), title="sequences that a domain strays at most")
+    for i in range(0, len(strays), len(BATCHES)):
+        of_mixture = strays[i : i + len(BATCHES)]
+        table.add_row(of_mixture[0].mixture, *(f"{stray.worst:.2f}" for stray in of_mixture))
+    console.print(table)
 
 
-def as_json(rates: list[Rate], cold: list[Latency], memory: Memory, locking: Locking) -> str:
+def as_json(rates: list[Rate], cold: list[Latency], memory: Memory, locking: Locking, strays: list[Stray]) -> str:
     """The same, one JSON object."""
     return json.dumps(
         {
@@ -224,6 +269,7 @@ def as_json(rates: list[Rate], cold: list[Latency], memory: Memory, locking: Loc
             "cold": [asdict(latency) for latency in cold],
             "memory": asdict(memory),
             "locking": asdict(locking),
+            "strays": [asdict(stray) for stray in strays],
         }
     )
 
@@ -242,10 +288,11 @@ def main() -> None:
     memory = measure_memory(marin, args.rows)
     locking = measure_locking(args.rounds)
     rates = measure_rates(args.rounds, args.rows)
+    strays = measure_strays()
     if args.json:
-        print(as_json(rates, cold, memory, locking))
+        print(as_json(rates, cold, memory, locking, strays))
     else:
-        show(rates, cold, memory, locking)
+        show(rates, cold, memory, locking, strays)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
+
+LINKED_FORMAT = "mixture-catalog/1"
+"""What the store.json of a folder of links says: its tokens stay in the files that they were found in."""
 
 _MARK = b"\xef\xbb\xbf"
 _LOCK = [re.compile(rb'"%s"\s*:' % key) for key in (b"format", b"segments")]
@@ -20,6 +24,16 @@ def says_spec(data: bytes) -> bool:
     if _is_object(data):
         return all(key.search(data) for key in _SPEC_AS_JSON) and not says_lock(data)
     return all(key.search(data.removeprefix(_MARK)) for key in _SPEC)
+
+
+def says_links(data: bytes) -> frozenset[str]:
+    """The domains of a store.json whose text lies in files that were found; those of a store keep its random order."""
+    try:
+        said = json.loads(data)
+        domains = said["domains"] if said["format"] == LINKED_FORMAT else ()
+        return frozenset(domain["name"] for domain in domains if domain["how"]["format"] != "store")
+    except (ValueError, LookupError, TypeError, RecursionError):  # whoever opens the store says what is wrong
+        return frozenset()
 
 
 def _is_object(data: bytes) -> bool:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from mixture.catalog.cells import cell_text, count, domain_names, number
 from mixture.catalog.columns import arrow_column
-from mixture.catalog.reading import read_table
+from mixture.catalog.reading import domains_as_found, read_table
 from mixture.catalog.table import Cell, Table
 from mixture.errors import CatalogError, Place, nearest
 from mixture.json_text import digest
@@ -49,17 +49,19 @@ class CatalogDomain:
 class Catalog:
     """All domains in order of name (code points), whatever their order in the file.
 
-    source:  the file, or the store's folder
-    domains: what a plan needs of each
-    table:   all columns in the same order of rows, for conditions
-    digest:  SHA-256 (lower-case hex) of what the table says; the order of rows and columns, the name of the domain
-             column, the file's format and how numbers are spelled do not matter
+    source:   the file, or the store's folder
+    domains:  what a plan needs of each
+    table:    all columns in the same order of rows, for conditions
+    digest:   SHA-256 (lower-case hex) of what the table says; the order of rows and columns, the name of the domain
+              column, the file's format and how numbers are spelled do not matter
+    as_found: the domains whose text may lie in the order in which it was found (`domains_as_found`)
     """
 
     source: Path
     domains: tuple[CatalogDomain, ...]
     table: pa.Table
     digest: str
+    as_found: frozenset[str]
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -124,7 +126,8 @@ def read_catalog(path: Path | str, *, domain: str = "domain", place: Place | Non
     table = _with_domains(table, domain, [domains[row] for row in range(table.num_rows)])
     order = tuple(rows.values())
     typed = pa.table({column: arrow_column(table, column, order) for column in table.columns})
-    return Catalog(Path(path), tuple(domains.values()), typed, _digest(table, domain, order))
+    as_found = domains_as_found(Path(path), rows)
+    return Catalog(Path(path), tuple(domains.values()), typed, _digest(table, domain, order), as_found)
 
 
 def read_column(

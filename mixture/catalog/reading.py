@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from mixture.catalog.csv_table import read_csv
 from mixture.catalog.json_table import read_json, read_json_lines
 from mixture.catalog.table import MOST_BYTES, Table
 from mixture.errors import CatalogError, Place, StoreError, nearest
+from mixture.file_kinds import says_links
 from mixture.file_names import STORE_FILE, STORE_TABLE
 from mixture.objects import Address, ObjectOptions, blocks_of, located
 from mixture.units import quote
@@ -81,6 +83,18 @@ def _file(path: Path, asked: Place) -> Path:
     if not path.is_file():
         raise CatalogError(f"{path} is not a plain file", code="file-unreadable", place=asked)
     return path
+
+
+def domains_as_found(path: Path, names: Iterable[str]) -> frozenset[str]:
+    """Those of a catalog's domains whose text may lie in the order in which it was found, as far as is known here.
+
+    Of a table all of them; of a store those whose files were found: one that has its tokens keeps its documents in a
+    random order. A store at an address is not asked.
+    """
+    if path.is_dir():
+        return says_links((path / STORE_FILE).read_bytes())
+    is_store = isinstance(located(path), Address) and not path.name.lower().endswith(TABLE_ENDINGS)
+    return frozenset() if is_store else frozenset(names)
 
 
 def file_text(file: Path, data: bytes) -> str:

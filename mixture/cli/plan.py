@@ -241,14 +241,17 @@ def _domains(plan: Plan, most: int | None, exact: bool) -> Table:
     number, digits = counts_as(exact), 4 if exact else 3
     limit = ["at most"] if exact else []
     names = [phase.name for phase in plan.phases]
-    shown = table("Domains, weights are token shares", "<domain", "tokens", *names, "read", "epochs", *limit)
+    title = "Domains, weights are token shares"
+    if any(phase.differs(d) for phase in plan.phases for d in range(len(plan.domains))):
+        title += " (in parentheses: as read)"
+    shown = table(title, "<domain", "tokens", *names, "read", "epochs", *limit)
     order = sorted(range(len(plan.domains)), key=lambda d: (-plan.domains[d].tokens_drawn, d))
     for d in order[:most]:
         domain = plan.domains[d]
         row = [
             plain(domain.name),
             number(domain.tokens),
-            *(f"{decimal(phase.shares[d] * 100, digits=digits)}%" for phase in plan.phases),
+            *(_shares(phase, d, digits) for phase in plan.phases),
             number(domain.tokens_drawn),
             "" if domain.epochs is None else decimal(domain.epochs, digits=digits),
         ]
@@ -256,6 +259,15 @@ def _domains(plan: Plan, most: int | None, exact: bool) -> Table:
             row.append("" if domain.max_epochs is None else decimal(domain.max_epochs, digits=4))
         shown.add_row(*row)
     return shown
+
+
+def _shares(phase: PlannedPhase, d: int, digits: int) -> str:
+    """A domain's weight in a phase, and the share that is read of it where that differs visibly."""
+    from mixture.plan import decimal
+
+    shares = [phase.shares[d], phase.share_read(d)] if phase.differs(d) else [phase.shares[d]]
+    weight, *read = [f"{decimal(share * 100, digits=digits)}%" for share in shares]
+    return f"{weight} ({read[0]})" if read else weight
 
 
 def counts_as(exact: bool) -> Callable[[int], str]:

@@ -1,8 +1,8 @@
-"""Findings about domains: what can not be drawn, what is drawn too often, what is never drawn, what may be a slip."""
+"""Findings about domains: what can not be drawn, what is read too often, never, or at another share, and slips."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
@@ -13,9 +13,19 @@ from mixture.plan.caps import max_epochs, tokens_over_cap
 from mixture.plan.figures import decimal
 from mixture.plan.findings import Finding, named
 from mixture.plan.phases import PhaseSteps
+from mixture.plan.planned import VISIBLE
 from mixture.plan.weights import PhaseWeights
+from mixture.plan.words import NAMED, counted, listed
+from mixture.schedule import MAX_SEQUENCES
 from mixture.spec import FindingCode, Spec
 from mixture.units import format_count
+
+MOST_OFF = Fraction(84, 25)
+"""Sequences by which a domain may be off its share after any number of them: the schedule's bound, 3.36."""
+ROUNDED_PART = Fraction(1, 1000)
+"""Of what a domain may be read: so much more by rounding to whole steps is a note."""
+OFF_PART = Fraction(1, 10)
+"""Of its weight in a phase: what is read of a domain is another share from there on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +64,13 @@ class DomainsOfRun:
 
     def find(self) -> Iterator[Finding]:
         """All findings about domains, by kind."""
+        never = self._unread()
         yield from self._undrawable()
         yield from self._over_epochs()
+        yield from self._never_read(never)
         yield from self._other_tokenizer()
-        yield from self._draws_nothing()
+        yield from self._draws_nothing(set(never))
+        yield from self._other_shares()
         yield from self._unused()
         yield from self._missing()
         yield from self._names_alike()
@@ -96,11 +109,16 @@ class DomainsOfRun:
                 )
 
     def _over_epochs(self) -> Iterator[Finding]:
+        rounded: dict[int, int] = {}
         for d, domain in enumerate(self.domains):
             cap, tokens = self.max_epochs(d), self._to_come(d)
             drawn = sum(tokens) + self.before[d]
             missing = tokens_over_cap(drawn, domain.tokens, cap)
             if cap is None or not missing or not any(tokens) or self.undrawable[d]:
+                continue
+            is_asked = self._asked_tokens(d, rounded=False) > self._most(d, cap)
+            if not is_asked and self._asked_tokens(d, rounded=True) <= self._most(d, cap * (1 + ROUNDED_PART)):
+                rounded[d] = missing
                 continue
             needed = ceil(drawn / cap)
             most = max(range(len(tokens)), key=tokens.__getitem__)
@@ -112,9 +130,9 @@ class DomainsOfRun:
                 f" {format_count(needed)}, it holds {format_count(domain.tokens)}",
                 self.spec.place(self.weights[most].paths[d]),
                 "lower its weight, raise max_epochs, or find more of it"
-                if self._asked_tokens(d) > cap * domain.tokens
-                else "its weight asks for no more than that, and whole sequences of it come to a little more: leave"
-                " some room below max_epochs",
+                if is_asked
+                else "its weight asks for no more than that, and rounding to whole steps reads more: make the budget a"
+                " step smaller",
                 {
                     "domain": domain.name,
                     "tokens": domain.tokens,
@@ -126,11 +144,81 @@ class DomainsOfRun:
                 },
             )
 
-    def _asked_tokens(self, d: int) -> Fraction:
-        """What weights alone come to, exact, and what was read before."""
+        if rounded:
+            yield self._rounded(dict(sorted(rounded.items(), key=lambda one: -one[1])))
+
+    def _asked_tokens(self, d: int, *, rounded: bool) -> Fraction:
+        """What weights come to in phases as asked for, or as rounded to steps, and what was read before."""
+        asked, begin = Fraction(self.before[d]), Fraction(self.phases[0].first_step)
+        for phase, own in zip(self.phases, self.weights, strict=True):
+            steps = phase.steps if rounded else phase.asked_end - begin
+            asked += steps * phase.batch_tokens * own.shares.get(d, Fraction(0))
+            begin = phase.asked_end
+        return asked
+
+    def _most(self, d: int, cap: Fraction) -> Fraction:
+        """The tokens of so many epochs, and what whole sequences may come to beyond."""
+        longest = max(self.phases[i].sequence_length for i in self.weighed_in(d))
+        return cap * self.domains[d].tokens + MOST_OFF * longest
+
+    def _rounded(self, tokens_over: Mapping[int, int]) -> Finding:
+        first, total = next(iter(tokens_over)), sum(tokens_over.values())
+        most = max(range(len(self.phases)), key=self._to_come(first).__getitem__)
+        shown = [
+            f"{format_count(tokens)} of {self.domains[d].name!r} beyond {_epochs(self.max_epochs(d) or Fraction(0))}"
+            for d, tokens in [*tokens_over.items()][:NAMED]
+        ]
+        return Finding(
+            FindingCode.EPOCHS_ROUNDED,
+            f"rounding to whole steps and sequences reads {counted(total, 'token')} of"
+            f" {counted(len(tokens_over), 'domain')} more than max_epochs allows:"
+            f" {listed(shown, more=len(tokens_over) - NAMED)}",
+            self.spec.place(self.weights[most].paths[first]),
+            None,
+            {"tokens": total, "domains": {self.domains[d].name: tokens for d, tokens in tokens_over.items()}},
+        )
+
+    def _asked_sequences(self, d: int) -> Fraction:
+        """What weights alone come to in the phases to come."""
         shares = zip(self.phases, self.weights, strict=True)
-        asked = sum((phase.tokens * own.shares.get(d, Fraction(0)) for phase, own in shares), Fraction(0))
-        return asked + self.before[d]
+        return sum((phase.sequences * own.shares.get(d, Fraction(0)) for phase, own in shares), Fraction(0))
+
+    def _unread(self) -> list[int]:
+        """The domains that are weighed and never read, the smallest first; what can not be drawn is not among them."""
+        unread = [
+            d
+            for d in range(len(self.domains))
+            if any(self.phases[i].steps for i in self.weighed_in(d))
+            and not self.undrawable[d]
+            and not any(self.tokens_drawn(d))
+        ]
+        return sorted(unread, key=self._asked_sequences)
+
+    def _never_read(self, unread: Sequence[int]) -> Iterator[Finding]:
+        if not unread:
+            return
+        first = unread[0]
+        most = max(self.weighed_in(first), key=lambda i: self.weights[i].shares[first] * self.phases[i].batch_sequences)
+        phase, share = self.phases[most], self.weights[most].shares[first]
+        steps = ceil(MOST_OFF / (share * phase.batch_sequences))
+        sequences = {self.domains[d].name: self._asked_sequences(d) for d in unread}
+        shown = [
+            f"{name!r} ({decimal(asked, digits=2)} sequences by weight)" for name, asked in [*sequences.items()][:NAMED]
+        ]
+        enough = (
+            f"{counted(steps, 'step')} of phase {phase.name!r}, which has {format_count(phase.steps)}, read"
+            if steps * phase.batch_sequences <= MAX_SEQUENCES
+            else "no run is long enough to read"
+        )
+        yield Finding(
+            FindingCode.NEVER_READ,
+            f"the run never reads {counted(len(unread), 'domain')} to which it gives a weight above 0:"
+            f" {listed(shown, more=len(unread) - NAMED)}",
+            self.spec.place(self.weights[most].paths[first]),
+            f"{enough} {self.domains[first].name!r} for certain; or raise its weight, set it to 0, or name never-read"
+            " in `accept`",
+            {"domains": list(sequences), "sequences_asked": sequences, "phase": phase.name, "steps_needed": steps},
+        )
 
     def _other_tokenizer(self) -> Iterator[Finding]:
         """Token counts of one tokenizer say nothing about another's."""
@@ -147,11 +235,12 @@ class DomainsOfRun:
                 {"tokenizer": expected, "counted_with": tokenizer, "domains": names},
             )
 
-    def _draws_nothing(self) -> Iterator[Finding]:
+    def _draws_nothing(self, never: Collection[int]) -> Iterator[Finding]:
+        """Phases that draw nothing of a domain that they weigh; those that the run `never` reads are errors."""
         for phase, own, drawn in zip(self.phases, self.weights, self.drawn, strict=True):
             if not phase.steps:
                 continue
-            none = sorted(d for d, share in own.shares.items() if share and not drawn[d])
+            none = sorted(d for d, share in own.shares.items() if share and not drawn[d] and d not in never)
             if none:
                 yield Finding(
                     FindingCode.DRAWS_NOTHING,
@@ -161,6 +250,37 @@ class DomainsOfRun:
                     "such a share is less than about one sequence of the phase: raise it, or set it to 0",
                     {"phase": phase.name, "domains": self._names(none)},
                 )
+
+    def _other_shares(self) -> Iterator[Finding]:
+        """Phases too short to give domains their share, which is rounded to whole sequences."""
+        for phase, own, drawn in zip(self.phases, self.weights, self.drawn, strict=True):
+            read = {d: Fraction(drawn[d], phase.sequences) for d in own.shares if phase.sequences and drawn[d]}
+            off = {d: abs(share - own.shares[d]) for d, share in read.items()}
+            other = [d for d, by in off.items() if by >= VISIBLE and by > OFF_PART * own.shares[d]]
+            if not other:
+                continue
+            other.sort(key=lambda d: -off[d] / own.shares[d])
+            names = self._names(other)
+            shown = [
+                f"{self.domains[d].name!r} has {decimal(read[d] * 100, digits=3)}% in place of"
+                f" {decimal(own.shares[d] * 100, digits=3)}%"
+                for d in other[:NAMED]
+            ]
+            yield Finding(
+                FindingCode.SHARE_DIFFERS,
+                f"phase {phase.name!r}, of {counted(phase.sequences, 'sequence')}, is too short to give"
+                f" {counted(len(other), 'domain')} {'its' if len(other) == 1 else 'their'} share:"
+                f" {listed(shown, more=len(other) - NAMED)}",
+                self.spec.place(own.paths[other[0]]),
+                "every domain is read within 4 sequences of its share: a longer phase comes nearer to it",
+                {
+                    "phase": phase.name,
+                    "sequences": phase.sequences,
+                    "domains": names,
+                    "weights": {self.domains[d].name: own.shares[d] for d in other},
+                    "weights_read": {self.domains[d].name: read[d] for d in other},
+                },
+            )
 
     def _unused(self) -> Iterator[Finding]:
         unused = [d for d in range(len(self.domains)) if not self.weighed_in(d) and not self.before[d]]
@@ -238,6 +358,10 @@ def counted_with(domains: Sequence[CatalogDomain], weights: Sequence[PhaseWeight
         if domain.tokenizer is not None and _weighed_in(weights, d):
             by_tokenizer.setdefault(domain.tokenizer, []).append(domain.name)
     return by_tokenizer
+
+
+def _epochs(count: Fraction) -> str:
+    return f"{decimal(count, digits=4)} epoch{'' if count == 1 else 's'}"
 
 
 def _above(epochs: Fraction, cap: Fraction) -> str:

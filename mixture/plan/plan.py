@@ -126,6 +126,7 @@ def make_plan(
     known = [not nowhere for nowhere in undrawable]
     schedule = _schedule(spec, data, known)
     drawn = _drawn(schedule, phases)
+    as_found = [d for d, domain in enumerate(held) if domain.name in catalog.as_found]
     before = past.tokens_read if past else [0] * len(domains)
     tokenizer = spec.tokenizer or (amends and amends.lock.tokenizer) or next(iter(counted_with(domains, weights)), None)
     run = DomainsOfRun(spec, held, phases, weights, undrawable, drawn, before, tokenizer)
@@ -154,7 +155,8 @@ def make_plan(
         *divided_tokens(spec, laid[len(laid) - len(phases) :], weights),
         *fitted_curves(spec, laid[len(laid) - len(phases) :], weights),
         *run_findings.skipped_tokens(spec, phases, schedule, known),
-        *(run_findings.step_tokens_changed(spec, past.last_phase(), phases) if past is not None else ()),
+        *run_findings.changed_steps(spec, past.last_phase() if past is not None else None, phases),
+        *run_findings.filled_windows(spec, phases, weights, data, as_found, is_amended=past is not None),
         *run_findings.longest_context(spec, data.block_tokens),
     ]
     return Plan(

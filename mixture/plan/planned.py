@@ -7,6 +7,9 @@ from fractions import Fraction
 
 from mixture.plan.phases import PhaseSteps
 
+VISIBLE = Fraction(1, 1000)
+"""Of a phase's tokens: a share that is read and differs so much from its weight is shown beside it."""
+
 
 @dataclass(frozen=True, slots=True)
 class PlannedPhase:
@@ -29,6 +32,14 @@ class PlannedPhase:
     def name(self) -> str:
         """The phase's name."""
         return self.laid.name
+
+    def share_read(self, domain: int) -> Fraction:
+        """The share of the phase's tokens that is read of a domain; of a phase without a step, its weight."""
+        return Fraction(self.sequences[domain], self.laid.sequences) if self.laid.steps else self.shares[domain]
+
+    def differs(self, domain: int) -> bool:
+        """Whether the share that is read differs visibly from the weight."""
+        return abs(self.share_read(domain) - self.shares[domain]) >= VISIBLE
 
     def tokens(self, domain: int) -> int:
         """The tokens that the phase draws of a domain."""

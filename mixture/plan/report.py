@@ -74,6 +74,7 @@ def _shares(plan: Plan, phase: PlannedPhase) -> Iterator[Json]:
             "domain": domain.name,
             "weight": json_value(share),
             **({"weight_at_end": json_value(phase.final[d])} if phase.changes else {}),
+            "weight_read": json_value(phase.share_read(d)),
             "sequences": sequences,
             "tokens": phase.tokens(d),
             "tokens_left_over": domain.left_over(phase.laid.sequence_length),

@@ -1,14 +1,20 @@
-"""Findings about the run's shape: its budget, the ends of its phases, its batches and its blocks."""
+"""Findings about the run's shape: its budget, the ends of its phases, its batches, its blocks and windows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import pairwise
+from math import ceil, lcm
 
 from mixture.plan.figures import decimal
 from mixture.plan.findings import Finding, named
 from mixture.plan.phases import PhaseSteps, batch_place, extent_place, round_half_up
 from mixture.plan.weights import PhaseWeights
-from mixture.schedule import Schedule
+from mixture.plan.words import NAMED, counted, listed
+from mixture.schedule import Schedule, ScheduleData
+from mixture.schedule.order import DomainOrder, Permutations
 from mixture.spec import FindingCode, Spec, Temperature, rules_of
 from mixture.units import Unit, format_count, format_written
 
@@ -186,22 +192,180 @@ def skipped_tokens(
         )
 
 
-def step_tokens_changed(spec: Spec, before: PhaseSteps | None, coming: Sequence[PhaseSteps]) -> Iterator[Finding]:
-    """Other tokens in a step from an amendment on, because the length changed and the batch, in sequences, did not."""
-    after = next((phase for phase in coming if phase.steps), None)
-    if before is None or after is None or before.batch_sequences != after.batch_sequences:
+def changed_steps(spec: Spec, before: PhaseSteps | None, coming: Sequence[PhaseSteps]) -> Iterator[Finding]:
+    """Boundaries at which a step gets other tokens because the length changes and the batch, in sequences, does not.
+
+    before: the last phase before an amendment, `coming` those after it
+    """
+    phases = [*([before] if before is not None else []), *(phase for phase in coming if phase.steps)]
+    pairs = [(a, b) for a, b in pairwise(phases) if _changes_step(spec, a, b)]
+    if not pairs:
         return
-    if before.sequence_length == after.sequence_length:
-        return
+    pairs.sort(key=lambda pair: -max(_growth(*pair), 1 / _growth(*pair)))
+    before, after = pairs[0]
+    if len(pairs) == 1:
+        message = (
+            f"from step {format_count(after.first_step)} on a step has {format_count(after.batch_tokens)} tokens,"
+            f" before it {format_count(before.batch_tokens)}: phase {after.name!r} has sequences of"
+            f" {format_count(after.sequence_length)} tokens, not {format_count(before.sequence_length)}, and"
+            f" {format_count(after.batch_sequences)} of them in a batch as before"
+        )
+    else:
+        shown = [
+            f"{format_count(b.batch_tokens)} after {format_count(a.batch_tokens)} from step"
+            f" {format_count(b.first_step)} on"
+            for a, b in pairs[:NAMED]
+        ]
+        message = (
+            f"at {format_count(len(pairs))} boundaries between phases the tokens of a step change, because the sequence"
+            f" length does and the batch, in sequences, does not: {listed(shown, more=len(pairs) - NAMED)}"
+        )
     yield Finding(
         FindingCode.STEP_TOKENS_CHANGED,
-        f"from step {format_count(after.first_step)} on a step has {format_count(after.batch_tokens)} tokens, before it"
-        f" {format_count(before.batch_tokens)}: sequences of {format_count(after.sequence_length)} and not"
-        f" {format_count(before.sequence_length)}, in batches of {format_count(after.batch_sequences)} as before",
+        message,
         batch_place(spec, after.index),
-        f"`batch: {format_written(before.batch_tokens)} tokens` keeps the tokens of a step",
-        {"first_step": after.first_step, "tokens_before": before.batch_tokens, "tokens": after.batch_tokens},
+        _kept_step(spec, before, after),
+        {
+            "first_step": after.first_step,
+            "tokens_before": before.batch_tokens,
+            "tokens": after.batch_tokens,
+            "boundaries": [
+                {"phase": b.name, "first_step": b.first_step, "tokens_before": a.batch_tokens, "tokens": b.batch_tokens}
+                for a, b in pairs
+            ],
+        },
     )
+
+
+def _changes_step(spec: Spec, before: PhaseSteps, after: PhaseSteps) -> bool:
+    """A batch in tokens says what a step has, whatever it was before."""
+    size = spec.phases[after.index].batch or spec.batch
+    is_kept = size.unit is Unit.SEQUENCES and before.batch_sequences == after.batch_sequences
+    return is_kept and before.sequence_length != after.sequence_length
+
+
+def _growth(before: PhaseSteps, after: PhaseSteps) -> Fraction:
+    return Fraction(after.sequence_length, before.sequence_length)
+
+
+def _kept_step(spec: Spec, before: PhaseSteps, after: PhaseSteps) -> str:
+    """The batch that keeps the tokens of a step: the spec's where its other phases can have it, or the phase's."""
+    tokens, length = before.batch_tokens, after.sequence_length
+    sharing = [phase.sequence_length or spec.sequence_length for phase in spec.phases if phase.batch is None]
+    if spec.phases[after.index].batch is None and not any(tokens % one for one in sharing):
+        return f"`batch: {format_written(tokens)} tokens` keeps the tokens of a step"
+    whole, rest = divmod(tokens, length)
+    near = [f"`batch: {format_written(n * length)} tokens`" for n in ((whole, whole + 1) if rest else (whole,)) if n]
+    what = "comes nearest to" if rest else "keeps"
+    return f"in phase {after.name!r} {' or '.join(near)} {what} the tokens of a step"
+
+
+MOST_MET = Fraction(1, 4)
+"""Of the sequences that a step reads of a domain, those that may have their neighbour in storage in the same step.
+
+Text that lies as it was found has pages of a site, or files of a project, side by side: from one in four on, a batch is
+several small groups rather than a sample.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """How much of a shuffle window an average step of a phase takes: `sequences` of those that it holds."""
+
+    phase: PhaseSteps
+    domain: int
+    sequences: Fraction
+    order: DomainOrder
+
+    @property
+    def window_sequences(self) -> int:
+        return min(self.order.window * self.order.per_block, self.order.per_epoch)
+
+    @property
+    def part(self) -> Fraction:
+        return self.sequences / self.window_sequences
+
+    @property
+    def met(self) -> Fraction:
+        """Of a step's sequences, at most so many have the one behind them in storage, in their block, beside them."""
+        return min(Fraction(1), self.part) * Fraction(self.order.per_block - 1, self.order.per_block)
+
+    def under(self, data: ScheduleData) -> _Window:
+        """The same with other blocks and windows."""
+        order = DomainOrder(data, data.domains[self.domain], self.phase.sequence_length, Permutations(data.seed))
+        return replace(self, order=order)
+
+
+def filled_windows(
+    spec: Spec,
+    phases: Sequence[PhaseSteps],
+    weights: Sequence[PhaseWeights],
+    data: ScheduleData,
+    as_found: Sequence[int],
+    *,
+    is_amended: bool,
+) -> Iterator[Finding]:
+    """Batches that take so much of a shuffle window that sequences often meet their neighbours in storage.
+
+    as_found: the domains whose text may lie in the order in which it was found; in a random order neighbours are
+              strangers
+    """
+    permutations = Permutations(data.seed)
+    windows: list[_Window] = []
+    for phase, own in zip(phases, weights, strict=True):
+        for d in as_found if phase.steps and phase.sequence_length < data.block_tokens else ():
+            order = DomainOrder(data, data.domains[d], phase.sequence_length, permutations)
+            if own.shares.get(d) and order.per_epoch:
+                windows.append(_Window(phase, d, own.shares[d] * phase.batch_sequences, order))
+    filled = sorted((one for one in windows if one.met > MOST_MET), key=lambda one: -one.part)
+    if not filled:
+        return
+    first, length = filled[0], filled[0].phase.sequence_length
+    names = list(dict.fromkeys(data.domains[one.domain].name for one in filled))
+    others = f", and so of {counted(len(names) - 1, 'other domain')}" if len(names) > 1 else ""
+    yield Finding(
+        FindingCode.BATCH_FILLS_WINDOW,
+        f"a step of phase {first.phase.name!r} reads {_percent(first.part)} of a shuffle window of domain {names[0]!r},"
+        f" {format_count(round_half_up(first.sequences * length))} of"
+        f" {format_count(first.window_sequences * length)} tokens{others}: up to {_percent(first.met)} of its sequences"
+        " have their neighbour in storage in the same batch",
+        spec.place("shuffle"),
+        "the shuffle is the lock's, and can not change" if is_amended else _wider(filled, data),
+        {
+            "phase": first.phase.name,
+            "domain": names[0],
+            "tokens": first.sequences * length,
+            "window_tokens": first.window_sequences * length,
+            "part": first.part,
+            "met": first.met,
+            "domains": names,
+        },
+    )
+
+
+def _wider(filled: Sequence[_Window], data: ScheduleData) -> str:
+    """The shuffle that leaves the fewest domains above the limit: larger windows, else smaller blocks as well."""
+    unit = lcm(*(segment.sequence_length for segment in data.segments))
+    blocks = [data.block_tokens, *(unit << n for n in reversed(range((data.block_tokens // unit).bit_length())))]
+    best, left = data, len(filled) + 1
+    for block in dict.fromkeys(size for size in blocks if size <= data.block_tokens):
+        needed = max(one.sequences * one.phase.sequence_length / MOST_MET / block for one in filled)
+        same = -(-data.block_tokens * data.window_blocks // block)
+        wider = replace(data, block_tokens=block, window_blocks=max(same, 1 << (ceil(needed) - 1).bit_length()))
+        rest = len({one.domain for one in filled if one.under(wider).met > MOST_MET})
+        if rest < left:
+            best, left = wider, rest
+    if left == len({one.domain for one in filled}):
+        return "no window avoids it: a step reads too much of so few blocks; smaller batches, or more of the text, do"
+    few = f", but for {counted(left, 'domain')} with too few blocks" if left else ""
+    return (
+        f"`shuffle: {{block: {format_written(best.block_tokens)} tokens, window: {format_written(best.window_blocks)}"
+        f" blocks}}` avoids it{few}; text that `mixture ingest` stored is in a random order, and needs none"
+    )
+
+
+def _percent(part: Fraction) -> str:
+    return f"{decimal(part * 100, digits=2)}%"
 
 
 def longest_context(spec: Spec, block_tokens: int) -> Iterator[Finding]:

@@ -10,6 +10,7 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field
 
+from mixture.file_kinds import LINKED_FORMAT
 from mixture.json_text import digest
 from mixture.objects import Address, located
 from mixture.store.description import ContentKind
@@ -33,7 +34,6 @@ from mixture.store.manifest import (
 )
 from mixture.store.packed import PACKED_FORMAT, PackedManifest
 
-LINKED_FORMAT = "mixture-catalog/1"
 PIECES = "pieces.parquet"
 """Where the tokens lie: a row a piece, in order of domain, then of place.
 

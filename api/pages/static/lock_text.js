@@ -125,7 +125,9 @@ const MixtureLock = (() => {
       throw new Error("this lock was made before the first release, when a run had another order");
     }
     if (!Array.isArray(lock.features)) throw new Error("the lock's features are not a list of names");
-    if (lock.features.length) throw new Error(`this lock needs features that this page cannot read: ${lock.features.join(", ")}`);
+    if (lock.features.length) {
+      throw new Error(`this lock needs features that this page cannot read: ${lock.features.join(", ")}`);
+    }
     return lock;
   }
 

@@ -56,7 +56,7 @@ def test_domains_come_in_the_order_that_is_asked_for_and_an_unknown_one_counts_a
 
 @pytest.fixture(scope="module")
 def wide(tmp_path_factory):
-    """A mixture of 3,000 domains, two of each kind; a step has sequences of 1,090 of them."""
+    """A mixture of 3,000 domains, two of each kind; a step has sequences of 1,200 of them."""
     folder = tmp_path_factory.mktemp("wide") / "m"
     rows = "".join(f"d{i:04d},k{i // 2:04d},9000\n" for i in range(3000))
     write_mixture(
@@ -73,12 +73,12 @@ def wide(tmp_path_factory):
 def test_the_page_of_very_many_domains_is_bounded_and_its_data_are_whole(wide, whole, shown):
     view = step_view(wide, 0, by="kind", whole=whole)
     assert (len(view.listed), len(view.listed_groups)) == (shown, 100)
-    assert len(view.read) == 1090
+    assert len(view.read) == 1200
     assert (view.table().num_rows, len(view.groups)) == (3000, 1500)
     page = render("step.html", ServedLinks("http://a.example", "", "/mixtures/wide/steps/0"), view)
     assert page.count("<tr>") < shown + 200
-    assert f"The first {shown:,} of 1,090" in page
-    assert "1,910 domains that have a weight read nothing in this step." in page
+    assert f"The first {shown:,} of 1,200" in page
+    assert "1,800 domains that have a weight read nothing in this step." in page
 
 
 def test_domains_that_read_nothing_are_counted_and_not_listed(wide):
