@@ -15,7 +15,7 @@ from mixture.plan.figures import decimal
 from mixture.plan.first_sizes import Best, Limit, Sizes, sizes_for
 from mixture.plan.plan import Plan, make_plan
 from mixture.plan.weights import drawable
-from mixture.spec import SCHEMA_FILE, parse_spec
+from mixture.spec import SCHEMA_FILE, FindingCode, parse_spec
 from mixture.units import format_count
 
 MAX_EPOCHS = 4
@@ -38,7 +38,7 @@ class FirstSpec:
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    """A spec that may have to be made smaller."""
+    """A spec that may have to be made smaller. accepts: whether it lets through that some domains are never read."""
 
     path: Path
     table: str
@@ -46,6 +46,7 @@ class _Draft:
     sizes: Sizes
     max_epochs: int
     steps: int
+    accepts: bool = False
 
 
 def first_spec(
@@ -72,20 +73,26 @@ def first_spec(
         where = f"(max_epochs is null or max_epochs >= {least})"
         domains, limits = free, [Limit(where, "what may be read less often needs a share of its own")]
     while plan.refusals and draft.steps > 1:
-        draft = replace(draft, steps=draft.steps // 2)
-        plan = make_plan(parse_spec(_text(draft, None).encode(), path=path), catalog)
+        draft, plan = _planned(replace(draft, steps=draft.steps // 2), catalog)
     plan.require()
     return FirstSpec(_text(draft, plan), plan)
 
 
 def _with_epochs(draft: _Draft, catalog: Catalog) -> tuple[_Draft, Plan]:
     """A draft that allows as many epochs as it has, and its plan."""
-    plan = make_plan(parse_spec(_text(draft, None).encode(), path=draft.path), catalog)
+    draft, plan = _planned(draft, catalog)
     needed = ceil(_most_epochs(plan))
-    if needed <= draft.max_epochs:
-        return draft, plan
-    draft = replace(draft, max_epochs=needed)
-    return draft, make_plan(parse_spec(_text(draft, None).encode(), path=draft.path), catalog)
+    return (draft, plan) if needed <= draft.max_epochs else _planned(replace(draft, max_epochs=needed), catalog)
+
+
+def _planned(draft: _Draft, catalog: Catalog) -> tuple[_Draft, Plan]:
+    """A draft that accepts what a short run cannot read, if there is such a thing, and its plan."""
+    for accepts in (False, True):
+        draft = replace(draft, accepts=accepts)
+        plan = make_plan(parse_spec(_text(draft, None).encode(), path=draft.path), catalog)
+        if FindingCode.NEVER_READ not in [finding.code for finding in plan.refusals]:
+            break
+    return draft, plan
 
 
 def _most_epochs(plan: Plan) -> Fraction:
@@ -129,6 +136,8 @@ def _head(draft: _Draft, plan: Plan | None) -> Iterator[str]:
     else:
         most = decimal(_most_epochs(plan), digits=3)
         yield _line(f"max_epochs: {draft.max_epochs}", f"of any domain; here the most is {most}. More is an error")
+    if draft.accepts:
+        yield _line("accept: [never-read]", "some domains are smaller than what so short a run reads a sequence of")
 
 
 def _phases(draft: _Draft) -> Iterator[str]:
