@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, model_validator
 
 from api.bodies import RequestBody, VisibleText
 from api.lists import LARGEST_NUMBER
-from api.plan_models import Exact
+from api.plan_models import Exact, FindingShown
 from api.refs import DIGEST
 from api.run_models import RunIds
 from mixture.names import DIGEST_MARK
@@ -81,13 +81,22 @@ class NewAmendment(RequestBody):
     skip_steps: Count = Field(0, examples=[0], description="So many steps' worth of text is left out at the step.")
     masks: list[MaskedText] = Field(default_factory=list, max_length=MOST_MASKS, description="Text that is taken down.")
     reason: VisibleText | None = Field(None, min_length=1, max_length=2000, examples=["a loss spike"])
+    keep_weights: bool = Field(
+        False,
+        strict=True,
+        examples=[False],
+        description="Rules of the spec that are fitted to the tokens of a phase (`curve`, `unimax`) are not fitted "
+        "again: phases that the lock has keep its weights.",
+    )
     dry_run: bool = Field(False, strict=True, examples=[True], description="Only say what it does; nothing is kept.")
     leaves_runs: RunIds = Field(default_factory=list)
 
     @model_validator(mode="after")
-    def _tables_of_a_spec(self) -> NewAmendment:
+    def _keys_of_a_spec(self) -> NewAmendment:
         if self.tables and self.spec is None:
             raise ValueError("tables are those of a spec, and there is none")
+        if self.keep_weights and self.spec is None:
+            raise ValueError("keep_weights is for a spec: without one the weights stay as they are")
         return self
 
 
@@ -133,6 +142,7 @@ class AmendmentMade(BaseModel):
     tokens_repeated: int = Field(examples=[0])
     masks: int = Field(examples=[0], description="How many ranges of text are taken down with it.")
     domains: list[AmendedDomainShown]
+    findings: list[FindingShown] = Field(description="What the plan of the amended run found, as in GET …/plan.")
 
 
 class CountPair(BaseModel):
@@ -193,6 +203,9 @@ class AmendmentShown(BaseModel):
     steps_before: int = Field(examples=[100])
     steps: int = Field(examples=[120])
     domains_added: list[str] = Field(examples=[[]])
+    keep_weights: bool = Field(
+        examples=[False], description="Whether weights that a rule would have fitted again were kept."
+    )
     change: ChangeShown | None = Field(
         description="Null where the run begins or ends at the step, or another amendment replaced it there."
     )

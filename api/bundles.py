@@ -87,7 +87,14 @@ def amended_bundle(
     """
 
     def locked(read: Spec, catalog: Catalog) -> tuple[Plan, Lock]:
-        amendment = Amendment(base, change.step, change.skip_steps, change.masks, reason=change.reason)
+        amendment = Amendment(
+            base,
+            change.step,
+            change.skip_steps,
+            change.masks,
+            reason=change.reason,
+            keep_weights=base.keeps_weights if change.spec is None else change.keep_weights,
+        )
         plan = make_plan(read, catalog, amends=amendment)
         fixed = make_lock(plan)
         check_listed(fixed, catalog)
@@ -115,6 +122,7 @@ class AmendmentAsked:
     skip_steps: int
     masks: tuple[Mask, ...]
     reason: str | None
+    keep_weights: bool
 
 
 def _bundle(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Annotated
@@ -65,6 +66,7 @@ def amend(
         skip_steps=new.skip_steps,
         masks=ranges,
         reason=new.reason,
+        keep_weights=new.keep_weights,
     )
     bundle, made = amended_bundle(
         lock, services.bundle(mixture), asked, lambda made: masks_of_documents(services, documents, made)
@@ -87,6 +89,7 @@ def amend(
             "published": not new.dry_run,
             "batches": services.has_text(made),
             "parts_at": parting_step(lock, made),
+            "findings": json.loads(bundle.plan)["findings"],
         }
     )
 

@@ -64,6 +64,13 @@ def amend(
     reason: Annotated[str | None, typer.Option(metavar="TEXT", help="Why; it stays in the lock.")] = None,
     world_size: WorldSize = None,
     *,
+    keep_weights: Annotated[
+        bool,
+        typer.Option(
+            "--keep-weights",
+            help="Keep the lock's weights where a rule of SPEC would be fitted again to the tokens of a phase.",
+        ),
+    ] = False,
     every: Annotated[bool, typer.Option("--all", help="Show every domain, not only those that change.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -76,6 +83,8 @@ def amend(
 
     if spec is None and not skip_steps and mask is None:
         raise typer.BadParameter("say what changes: a SPEC, --skip-steps K or --mask FILE")
+    if spec is None and keep_weights:
+        raise typer.BadParameter("--keep-weights takes a SPEC: without one the weights stay as they are")
     if spec is None and world_size is not None:
         raise typer.BadParameter("--world-size takes a SPEC: without one no batch changes")
     if mask is not None and store is None:
@@ -94,6 +103,7 @@ def amend(
             skip_steps=skip_steps,
             consumed_step=consumed_step,
             reason=reason,
+            keep_weights=keep_weights,
             world_size=world_size,
             store=text,
             says=not as_json,
@@ -112,6 +122,8 @@ def amend(
         print_json({"lock": None if out is None else str(out.resolve()), "digest": new.digest} | report)
         return
     show(old, new, amended_domains(old, new, at_step), at_step, most=None if every else SHOWN_DOMAINS)
+    if keep_weights and not any(finding.code in ("weights-kept", "weights-moved") for finding in findings):
+        print("no weights to come are fitted to the tokens of a phase: --keep-weights changes nothing")
     takes_place = "written" if held is None or held.digest == new.digest else f"replaces {held.digest}"
     print(f"{out.resolve()}: {takes_place}" if out is not None else "nothing was written: -o NEW does that")
     parted = parting_step(old, new)
@@ -126,6 +138,7 @@ def _with_spec(
     skip_steps: int,
     consumed_step: int,
     reason: str | None,
+    keep_weights: bool,
     world_size: int | None,
     store: Store | None,
     says: bool,
@@ -134,9 +147,19 @@ def _with_spec(
     from mixture.spec import load_spec
 
     loaded = load_spec(spec)
-    amendment = Amendment(old, at_step, skip_steps=skip_steps, consumed_step=consumed_step, reason=reason)
+    amendment = Amendment(
+        old,
+        at_step,
+        skip_steps=skip_steps,
+        consumed_step=consumed_step,
+        reason=reason,
+        keep_weights=keep_weights,
+    )
     made = make_plan(loaded, world_size=world_size, amends=amendment)
     require(made, says=says)
+    for finding in made.findings if says else ():
+        if finding.code == "weights-kept":
+            print(finding, file=sys.stderr)
     text = store if store is not None else store_of(loaded)
     new = make_lock(made, content={name: domain.content for name, domain in text.domains.items()} if text else None)
     agree(text, new)

@@ -21,6 +21,8 @@ class Amendment:
     masks:         text taken down from the step on
     consumed_step: the first step that the run has not read yet; no amendment comes before it
     reason:        why; it stays in the new lock
+    keep_weights:  phases that the lock has keep its weights where a rule of the new spec (`curve`, `unimax`) would fit
+                   them to their tokens again
 
     Raises AmendError: `amend-outside-run`, `amend-consumed`, `amend-invalid`.
     """
@@ -31,6 +33,7 @@ class Amendment:
     masks: tuple[Mask, ...] = ()
     consumed_step: int = 0
     reason: str | None = None
+    keep_weights: bool = False
 
     def __post_init__(self) -> None:
         steps = self.lock.data.steps

@@ -38,6 +38,7 @@ class AmendmentExplained:
     amended:       the digest of the lock that was amended; made: of the lock that came of it
     steps, steps_before: of the run with the amendment, and without
     domains_added: names, in the lock's order
+    keep_weights:  whether weights that a rule would have fitted again were kept
     change:        what the explained lock has at the step, or, of one that was replaced, the lock that came of it; None
                    where that is not at hand, and where the run begins there, or ends before or there
     later:         what the explained lock has behind the step, up to that of the next amendment; where the amended
@@ -58,6 +59,7 @@ class AmendmentExplained:
     steps_before: int
     steps: int
     domains_added: tuple[str, ...]
+    keep_weights: bool
     change: Change | None
     later: tuple[Boundary, ...]
     dropped: tuple[tuple[str, int], ...]
@@ -212,6 +214,7 @@ def _amendments(
                 steps_before=one.steps,
                 steps=steps[i],
                 domains_added=tuple(names[one.domains : domains[i]]),
+                keep_weights=one.keep_weights,
                 change=look.change(one.step) if look and 0 < one.step < steps_there else None,
                 later=tuple(looks[lock.digest].later(one.step, ends[i], before)),
                 dropped=after.dropped(one.step, before) if before and after else (),

@@ -44,6 +44,7 @@ def amendment_json(one: AmendmentExplained) -> Json:
         "steps_before": one.steps_before,
         "steps": one.steps,
         "domains_added": list(one.domains_added),
+        "keep_weights": one.keep_weights,
         "change": None if one.change is None else _change(one.change),
         "later": [
             {"step": at.step, "phase": at.phase, "began": at.began, "change": _change(at.change)} for at in one.later

@@ -63,6 +63,8 @@ def amendment_words(one: AmendmentExplained, quote: Quote) -> Iterator[str]:
         yield f"The run has {one.steps:,} steps and no longer {one.steps_before:,}."
     if one.domains_added:
         yield f"Appended: {counted(len(one.domains_added), 'domain')}, {names_of(one.domains_added, quote)}."
+    if one.keep_weights:
+        yield "Weights that a rule would have fitted again were kept."
     change = one.change
     if change is not None and change.is_any:
         yield from _change_words(change, quote)

@@ -49,6 +49,7 @@ class Amends:
     history: that of both at the step
     steps, domains: how many the amended lock had
     reason:  why, in the words of whoever amended it
+    keep_weights: whether rules of its spec that are fitted to tokens gave way to the weights that the run had
     """
 
     lock: str
@@ -57,6 +58,7 @@ class Amends:
     steps: int
     domains: int
     reason: str | None = None
+    keep_weights: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,11 @@ class Lock:
     def schedule(self) -> Schedule:
         """The schedule that the lock defines; always the same object."""
         return self._schedule
+
+    @property
+    def keeps_weights(self) -> bool:
+        """Whether it has weights that an amendment kept in place of those that a rule of its spec would fit."""
+        return self.amends is not None and self.amends.keep_weights
 
     def phase_of(self, step: int) -> LockPhase | None:
         """The phase that a step is in; None behind the run's last step."""
@@ -168,7 +175,8 @@ def _amends(one: Amends) -> dict[str, object]:
         "steps": one.steps,
         "domains": one.domains,
     }
-    return known if one.reason is None else known | {"reason": one.reason}
+    known |= {} if one.reason is None else {"reason": one.reason}
+    return known | ({"keep_weights": True} if one.keep_weights else {})
 
 
 def self_check(lock: Lock, *, place: Place | None = None) -> None:

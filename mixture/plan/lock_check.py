@@ -109,7 +109,7 @@ def _again(lock: Lock) -> Amendment | None:
     step = lock.amends.step
     skip = next((one.skip for one in lock.data.segments if one.first_step == step), 0)
     batch = [one for one in lock.data.batches if one.first_step <= step][-1]
-    return Amendment(lock, step, skip_steps=skip // batch.sequences)
+    return Amendment(lock, step, skip_steps=skip // batch.sequences, keep_weights=lock.keeps_weights)
 
 
 def _changes_of_tokens(lock: Lock, catalog: Catalog) -> list[DomainChange]:

@@ -46,6 +46,7 @@ class _Amends(_Model):
     steps: _Positive
     domains: _Positive
     reason: _Name | None = None
+    keep_weights: bool = False
 
 
 class _Mask(_Model):

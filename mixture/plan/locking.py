@@ -28,6 +28,9 @@ def make_lock(plan: Plan, *, content: Mapping[str, str] | None = None) -> Lock:
     names = {domain.name for domain in plan.domains}
     held = {name: digest for name, digest in (content or {}).items() if name in names}
     amendment = plan.amends
+    if amendment is not None:
+        is_kept = any(finding.code is FindingCode.WEIGHTS_KEPT for finding in plan.findings)
+        amendment = replace(amendment, keep_weights=is_kept)
     return with_digest(
         Lock(
             mixture=plan.spec.mixture,
@@ -57,7 +60,13 @@ def amends_of(amendment: Amendment) -> Amends:
     """What a lock keeps of the amendment that it is made by."""
     lock, step = amendment.lock, amendment.step
     return Amends(
-        lock.digest, step, lock.schedule().history(step), lock.data.steps, len(lock.data.domains), amendment.reason
+        lock=lock.digest,
+        step=step,
+        history=lock.schedule().history(step),
+        steps=lock.data.steps,
+        domains=len(lock.data.domains),
+        reason=amendment.reason,
+        keep_weights=amendment.keep_weights,
     )
 
 

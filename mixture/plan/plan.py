@@ -9,6 +9,7 @@ from itertools import pairwise
 from mixture.catalog import Catalog, read_catalog
 from mixture.errors import AmendError, PlanError, ScheduleError, SpecError
 from mixture.plan import run_findings
+from mixture.plan.amend_weights import as_locked, moved_weights, weigh_as_locked
 from mixture.plan.amendment import Amendment, goes_on, goes_on_as_locked, joined
 from mixture.plan.caps import check_capped
 from mixture.plan.curve_findings import fitted_curves
@@ -104,7 +105,8 @@ def make_plan(
     if not domains:
         raise SpecError("the catalog has no domain to draw from", code="catalog-empty", place=spec.place("catalog"))
     laid = lay_out(spec)
-    weighed = weigh(spec, catalog, laid)
+    kept = amends.lock if amends is not None and amends.keep_weights else None
+    weighed = weigh(spec, catalog, laid) if kept is None else weigh_as_locked(kept, spec, catalog, laid)
     names = {domain.name for domain in domains}
     check_capped(spec, names | ({domain.name for domain in amends.lock.data.domains} if amends else set()))
     parts = parts_of(spec, laid, weighed.phases)
@@ -116,6 +118,8 @@ def make_plan(
         check_lengths(past.amendment, spec, phases)
     weights = drawn_weights(parts)
     integers = [tuple(apportion(part.weights.dense(len(domains)), WHOLE)) for part in parts]
+    if kept is not None:
+        integers = as_locked(kept, integers)
     data = schedule_data(spec, domains, [part.laid for part in parts], integers, pools=pools or {})
     if past is not None:
         _check_end(past.amendment, spec, laid)
@@ -154,6 +158,7 @@ def make_plan(
         *run_findings.sharpened(spec, phases),
         *divided_tokens(spec, laid[len(laid) - len(phases) :], weights),
         *fitted_curves(spec, laid[len(laid) - len(phases) :], weights),
+        *(moved_weights(spec, amends, [domain.name for domain in domains], laid, parts) if amends else ()),
         *run_findings.skipped_tokens(spec, phases, schedule, known),
         *run_findings.changed_steps(spec, past.last_phase() if past is not None else None, phases),
         *run_findings.filled_windows(spec, phases, weights, data, as_found, is_amended=past is not None),

@@ -31,6 +31,8 @@ class FindingCode(StrEnum):
     UNIMAX_DIVIDED = "unimax-divided"
     CURVE_FITTED = "curve-fitted"
     STEP_TOKENS_CHANGED = "step-tokens-changed"
+    WEIGHTS_MOVED = "weights-moved"
+    WEIGHTS_KEPT = "weights-kept"
     TOKENS_SKIPPED = "tokens-skipped"
     ZERO_WEIGHT = "zero-weight"
     LONGEST_CONTEXT = "longest-context"

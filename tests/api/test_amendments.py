@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 
 import pytest
 from api_helpers import ask
@@ -302,3 +303,46 @@ def test_what_if_sends_amended_mixtures_elsewhere(app, send, first):
     assert "/v1/mixtures/small/amendments" in refused["hint"]
     assert ask(app, "GET", "/mixtures/small/what-if").status_code == 409
     assert ask(app, "GET", f"/mixtures/{first['ref']}/what-if").status_code == 200
+
+
+FITTED = """\
+mixture: small
+catalog: cells.csv
+sequence_length: 64
+batch: 8 sequences
+budget: 1000 steps
+phases:
+  - phase: all
+    weights: {unimax: {max_epochs: 1}}
+"""
+
+
+def test_weights_that_are_fitted_again_are_in_the_preview_and_are_kept_where_that_is_asked(app, send):
+    # Of 512,000 tokens a has its 200,000, b its 90,000 and c the rest; of 256,000 each has a third, b 85,333.
+    first = send("PUT", "/v1/mixtures/small", {"spec": FITTED, "tables": {"cells.csv": CELLS}}, status=201)
+    (old,) = lock_of(app, "small").data.segments
+    shorter = {"base": first["ref"], "at_step": 200, "spec": FITTED.replace("1000 steps", "500 steps")}
+
+    def found(answer):
+        return [one for one in answer["findings"] if one["code"].startswith("weights-")]
+
+    looked = send("POST", "/v1/mixtures/small/amendments", shorter | {"dry_run": True})
+    (moved,) = found(looked)
+    assert (moved["code"], moved["level"], moved["facts"]["rules"]) == ("weights-moved", "warning", ["unimax"])
+    apart = Fraction(moved["facts"]["total_variation"]["ratio"]) - (Fraction(85_333, 256_000) - Fraction(90, 512))
+    assert abs(apart) < Fraction(1, 10**14)
+    assert [one["domain"] for one in moved["facts"]["movers"]] == ["b", "c", "a"]
+    looked = send("POST", "/v1/mixtures/small/amendments", shorter | {"dry_run": True, "keep_weights": True})
+    assert [one["code"] for one in found(looked)] == ["weights-kept"]
+    kept = send("POST", "/v1/mixtures/small/amendments", shorter | {"keep_weights": True})
+    assert kept["digest"] == looked["digest"]
+    (new,) = lock_of(app, "small").data.segments
+    assert (new.steps, new.weights) == (500, old.weights)
+    # Without a spec the weights go on; the lock is still what spec and tables give, here and where it is published.
+    skip = {"base": kept["ref"], "at_step": 300, "skip_steps": 5}
+    again = send("POST", "/v1/mixtures/small/amendments", skip)
+    assert {one.weights for one in lock_of(app, "small").data.segments} == {old.weights}
+    copy = {"spec": shorter["spec"], "tables": {"cells.csv": CELLS}, "lock": lock_text(lock_of(app, "small"))}
+    assert send("PUT", "/v1/mixtures/copy", copy, status=201)["digest"] == again["digest"]
+    assert [one["keep_weights"] for one in get(app, "/v1/mixtures/small/lineage")["amendments"]] == [True, True]
+    send("POST", "/v1/mixtures/small/amendments", skip | {"keep_weights": True}, status=422, code="invalid-request")

@@ -156,3 +156,31 @@ def test_a_document_is_taken_down_in_a_domain_that_the_same_amendment_adds(tmp_p
         "--mask", tmp_path / "ids.txt", "--store", both.path, "-o", out,
     )  # fmt: skip
     assert [mask.domain for mask in read_lock(out).masks] == ["web", "web@2"]
+
+
+def test_weights_that_would_be_fitted_again_are_shown_and_kept_where_that_is_asked(small: Path, run) -> None:
+    text = "mixture: fitted\ncatalog: cells.csv\nsequence_length: 64\nbatch: 8 sequences\nbudget: 1000 steps\n"
+    spec = small / "fitted.yaml"
+    spec.write_text(f"{text}phases:\n  - phase: all\n    weights: {{unimax: {{max_epochs: 1}}}}\n", encoding="utf-8")
+    run("lock", spec)
+    lock, shorter = small / "fitted.lock.json", edited(spec, "shorter.yaml", ("1000 steps", "500 steps"))
+    looked = run("amend", lock, shorter, "--at-step", 200).stderr
+    assert "warning: weights-moved: the weights of phase 'all' (unimax) are fitted again and move" in looked
+    assert "'b' 17.58% → 33.33%, 'c' 43.36% → 33.33% and 'a' 39.06% → 33.33%" in looked
+    out = small / "new.lock.json"
+    ask = ("amend", lock, shorter, "--at-step", 200, "--keep-weights", "-o", out)
+    assert "note: weights-kept: the weights of phase 'all' (unimax)" in run(*ask).stderr
+    weights = [one.weights for one in read_lock(lock).data.segments]
+    assert [one.weights for one in read_lock(out).data.segments] == weights
+    run("lock", shorter, "-o", out, "--check")
+    assert "Weights that a rule would have fitted again were kept." in run("explain", out).stdout
+    report = json.loads(run(*ask, "--json").stdout)
+    assert "weights-kept" in {finding["code"] for finding in report["findings"]}
+    explicit = run(
+        "amend", small / "mixture.lock.json", small / "mixture.yaml", "--at-step", 25, "--keep-weights"
+    ).stdout
+    assert "--keep-weights changes nothing" in explicit
+    assert (
+        "--keep-weights takes a SPEC"
+        in run("amend", lock, "--at-step", 25, "--keep-weights", "--skip-steps", 1, code=2).stderr
+    )
