@@ -17,13 +17,14 @@ from mixture.plan.planned import VISIBLE
 from mixture.plan.weights import PhaseWeights
 from mixture.plan.words import NAMED, counted, listed
 from mixture.schedule import MAX_SEQUENCES
-from mixture.spec import FindingCode, Spec
+from mixture.spec import SUM_TOLERANCE, FindingCode, Spec
 from mixture.units import format_count
 
 MOST_OFF = Fraction(84, 25)
-"""Sequences by which a domain may be off its share after any number of them: the schedule's bound, 3.36."""
-ROUNDED_PART = Fraction(1, 1000)
-"""Of what a domain may be read: so much more by rounding to whole steps is a note."""
+"""Sequences by which a domain may be off its share after any number of them with the same weights: the schedule's
+bound, 3.36, the sum of the reciprocal Fibonacci numbers."""
+ROUNDED_PART = Fraction(1, 100)
+"""Of what a domain may be read: rounding to whole steps that reads more is an error, as it is easily avoided."""
 OFF_PART = Fraction(1, 10)
 """Of its weight in a phase: what is read of a domain is another share from there on."""
 
@@ -116,8 +117,12 @@ class DomainsOfRun:
             missing = tokens_over_cap(drawn, domain.tokens, cap)
             if cap is None or not missing or not any(tokens) or self.undrawable[d]:
                 continue
-            is_asked = self._asked_tokens(d, rounded=False) > self._most(d, cap)
-            if not is_asked and self._asked_tokens(d, rounded=True) <= self._most(d, cap * (1 + ROUNDED_PART)):
+            longest = max(self.phases[i].sequence_length for i in self.weighed_in(d))
+            allowed = cap * domain.tokens * (1 + SUM_TOLERANCE)
+            if self.before[d]:
+                allowed += MOST_OFF * longest  # what was read before was rounded as well
+            is_asked = self._asked_tokens(d, rounded=False) > allowed
+            if not is_asked and self._asked_tokens(d, rounded=True) <= allowed * (1 + ROUNDED_PART) + longest:
                 rounded[d] = missing
                 continue
             needed = ceil(drawn / cap)
@@ -155,11 +160,6 @@ class DomainsOfRun:
             asked += steps * phase.batch_tokens * own.shares.get(d, Fraction(0))
             begin = phase.asked_end
         return asked
-
-    def _most(self, d: int, cap: Fraction) -> Fraction:
-        """The tokens of so many epochs, and what whole sequences may come to beyond."""
-        longest = max(self.phases[i].sequence_length for i in self.weighed_in(d))
-        return cap * self.domains[d].tokens + MOST_OFF * longest
 
     def _rounded(self, tokens_over: Mapping[int, int]) -> Finding:
         first, total = next(iter(tokens_over)), sum(tokens_over.values())
@@ -200,11 +200,10 @@ class DomainsOfRun:
         first = unread[0]
         most = max(self.weighed_in(first), key=lambda i: self.weights[i].shares[first] * self.phases[i].batch_sequences)
         phase, share = self.phases[most], self.weights[most].shares[first]
-        steps = ceil(MOST_OFF / (share * phase.batch_sequences))
+        bound = MOST_OFF * self.spec.phases[phase.index].weight_sets
+        steps = ceil(bound / (share * phase.batch_sequences))
         sequences = {self.domains[d].name: self._asked_sequences(d) for d in unread}
-        shown = [
-            f"{name!r} ({decimal(asked, digits=2)} sequences by weight)" for name, asked in [*sequences.items()][:NAMED]
-        ]
+        shown = [f"{decimal(asked, digits=2)} sequences of {name!r}" for name, asked in [*sequences.items()][:NAMED]]
         enough = (
             f"{counted(steps, 'step')} of phase {phase.name!r}, which has {format_count(phase.steps)}, read"
             if steps * phase.batch_sequences <= MAX_SEQUENCES
@@ -213,7 +212,7 @@ class DomainsOfRun:
         yield Finding(
             FindingCode.NEVER_READ,
             f"the run never reads {counted(len(unread), 'domain')} to which it gives a weight above 0:"
-            f" {listed(shown, more=len(unread) - NAMED)}",
+            f" by weight it would be {listed(shown, more=len(unread) - NAMED)}",
             self.spec.place(self.weights[most].paths[first]),
             f"{enough} {self.domains[first].name!r} for certain; or raise its weight, set it to 0, or name never-read"
             " in `accept`",

@@ -264,7 +264,7 @@ MOST_MET = Fraction(1, 4)
 """Of the sequences that a step reads of a domain, those that may have their neighbour in storage in the same step.
 
 Text that lies as it was found has pages of a site, or files of a project, side by side: from one in four on, a batch is
-several small groups rather than a sample.
+several small groups rather than a sample. On average it is the part of the window that a step takes, or less.
 """
 
 
@@ -322,15 +322,16 @@ def filled_windows(
         return
     first, length = filled[0], filled[0].phase.sequence_length
     names = list(dict.fromkeys(data.domains[one.domain].name for one in filled))
-    others = f", and so of {counted(len(names) - 1, 'other domain')}" if len(names) > 1 else ""
+    others = len(names) - 1
+    more = f"; so have more than {_percent(MOST_MET)} in {counted(others, 'other domain')}" if others else ""
     yield Finding(
         FindingCode.BATCH_FILLS_WINDOW,
         f"a step of phase {first.phase.name!r} reads {_percent(first.part)} of a shuffle window of domain {names[0]!r},"
         f" {format_count(round_half_up(first.sequences * length))} of"
-        f" {format_count(first.window_sequences * length)} tokens{others}: up to {_percent(first.met)} of its sequences"
-        " have their neighbour in storage in the same batch",
+        f" {format_count(first.window_sequences * length)} tokens: up to {_percent(first.met)} of its sequences have"
+        f" their neighbour in storage in the same batch{more}",
         spec.place("shuffle"),
-        "the shuffle is the lock's, and can not change" if is_amended else _wider(filled, data),
+        "the shuffle is the lock's and cannot change; smaller batches avoid it" if is_amended else _wider(filled, data),
         {
             "phase": first.phase.name,
             "domain": names[0],
@@ -356,11 +357,11 @@ def _wider(filled: Sequence[_Window], data: ScheduleData) -> str:
         if rest < left:
             best, left = wider, rest
     if left == len({one.domain for one in filled}):
-        return "no window avoids it: a step reads too much of so few blocks; smaller batches, or more of the text, do"
+        return "no shuffle avoids it: a step reads too much of so few blocks; smaller batches, or more text, do"
     few = f", but for {counted(left, 'domain')} with too few blocks" if left else ""
     return (
         f"`shuffle: {{block: {format_written(best.block_tokens)} tokens, window: {format_written(best.window_blocks)}"
-        f" blocks}}` avoids it{few}; text that `mixture ingest` stored is in a random order, and needs none"
+        f" blocks}}` avoids it{few}; text that `mixture ingest` stored lies in a random order, and needs none of it"
     )
 
 
