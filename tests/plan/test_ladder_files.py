@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -54,14 +55,20 @@ def test_the_spec_says_parts_of_the_run_exactly_and_is_short_where_a_percentage_
 
 @pytest.mark.parametrize("name", sorted(path.parent.name for path in MIXTURES.glob("*/mixture.yaml")))
 def test_rungs_of_every_mixture_of_the_repository_are_what_their_specs_give(name, tmp_path):
-    spec = load_spec(MIXTURES / name / "mixture.yaml")
+    shutil.copytree(MIXTURES / name, tmp_path / name)
+    text = (tmp_path / name / "mixture.yaml").read_text()
+    accepts = "accept: [never-read, " if "accept: [" in text else "accept: [never-read]\nphases:"
+    (tmp_path / name / "mixture.yaml").write_text(
+        text.replace("accept: [" if "accept: [" in text else "phases:", accepts, 1)
+    )
+    spec = load_spec(tmp_path / name / "mixture.yaml")
     tokens = make_plan(spec).tokens
     for part in (3, 50):
         (rung,) = make_ladder(spec, [parse_rung(str(tokens // part))], simulate_epochs=True)
         if rung.plan.refusals:
             assert {finding.code for finding in rung.plan.refusals} == {"domain-too-small"}
             continue
-        path, lock = write_rung(rung, tmp_path)
+        path, lock = write_rung(rung, tmp_path / "rungs")
         check_lock(read_lock(lock), load_spec(path))
 
 
@@ -101,3 +108,27 @@ def test_a_folder_that_can_not_be_is_refused(spec, tmp_path):
     with pytest.raises(PlanError) as refused:
         write_rung(rung, tmp_path / "file")
     assert refused.value.code == "file-not-written"
+
+
+@pytest.mark.parametrize("accept", [None, "[draws-nothing]", "[never-read]"])
+def test_a_rung_that_is_too_short_for_a_domain_accepts_that_in_its_own_spec(write_spec, tmp_path, accept):
+    keys = {"catalog": "domain,tokens\nrare,5000\nweb,900000\n", "budget": "1000 steps"}
+    keys |= {} if accept is None else {"accept": accept}
+    spec = write_spec("{phase: a, weights: {rare: 0.1%, web: 99.9%}}", **keys)
+    rungs = make_ladder(spec, [parse_rung("1K"), parse_rung("100K"), parse_rung("128K")], simulate_epochs=True)
+    assert [one.domains[0].tokens_drawn > 0 for one in rungs] == [False, True, True]
+    assert not any(one.plan.refusals for one in rungs)
+    for rung in rungs:
+        path, lock = write_rung(rung, tmp_path / "rungs")
+        known = check_lock(read_lock(lock), load_spec(path)).spec.accept
+        added = ["never-read"] if rung.size.label == "1K" and accept != "[never-read]" else []
+        assert known == (*spec.accept, *added)
+        assert ("accept: " in path.read_text(encoding="utf-8")) == bool(known)
+
+
+def test_a_rung_accepts_nothing_that_the_full_run_is_refused_for(write_spec):
+    catalog = "domain,tokens\nrare,5000\nweb,900000\n"
+    spec = write_spec("{phase: a, weights: {rare: 0.0001%, web: 99.9999%}}", catalog=catalog, budget="1000 steps")
+    assert [one.code for one in make_plan(spec).refusals] == ["never-read"]
+    (rung,) = make_ladder(spec, [parse_rung("1K")])
+    assert [one.code for one in rung.plan.refusals] == ["never-read"]

@@ -187,13 +187,6 @@ def test_domains_that_no_phase_weighs_are_named_with_their_tokens(write_spec):
     assert "16,000 tokens" in warning.message
 
 
-def test_a_weight_that_draws_nothing_is_named(write_spec):
-    plan = make_plan(write_spec("{phase: p, weights: {A: 0.9999999, B: 0.0000001}}", catalog=SMALL))
-    (warning,) = found(plan, FindingCode.DRAWS_NOTHING)
-    assert warning.facts == {"phase": "p", "domains": ["B"]}
-    assert warning.place.path == "phases[0].weights.B"
-
-
 @pytest.mark.parametrize(
     ("one", "other"),
     [("08", "8"), ("Web", "web"), ("c4-en", "c4_en"), ("ｗeb", "web"), ("part007", "part7"), ("we\u200bb", "web")],

@@ -133,22 +133,16 @@ def test_domains_without_tokens_have_none(write_spec):
     assert caught.value.code == "unimax-exhausted"
 
 
-def test_where_whole_sequences_alone_go_over_a_cap_of_the_run_the_hint_says_so(write_spec):
+def test_where_whole_sequences_alone_go_over_a_cap_of_the_run_it_is_a_note(write_spec):
     odd = CELLS.replace("1000\n", "1013\n")  # two epochs are 126.6 sequences
     rule = "{phase: p, weights: {unimax: {max_epochs: 2}}}"
-    over = [
-        finding
-        for seed in range(8)
-        for finding in make_plan(write_spec(rule, catalog=odd, max_epochs="2", seed=str(seed))).findings
-        if finding.code is FindingCode.OVER_EPOCHS
-    ]
+    plans = [make_plan(write_spec(rule, catalog=odd, max_epochs="2", seed=str(seed))) for seed in range(8)]
+    assert not any(plan.refusals for plan in plans)
+    over = [one for plan in plans for one in plan.findings if one.code is FindingCode.EPOCHS_ROUNDED]
     assert over
-    for finding in over:
-        assert finding.facts["tokens_missing"] < 4 * 16
-        assert "whole sequences of it come to a little more" in finding.hint
-        assert "read 2 times" not in finding.message
+    assert all(tokens < 4 * 16 for finding in over for tokens in finding.facts["domains"].values())
     room = make_plan(write_spec(rule.replace("2", "1.9"), catalog=odd, max_epochs="2"))
-    assert FindingCode.OVER_EPOCHS not in [finding.code for finding in room.findings]
+    assert FindingCode.EPOCHS_ROUNDED not in [finding.code for finding in room.findings]
     uneven = make_plan(write_spec("{phase: p, weights: uniform}", catalog=odd, max_epochs="2"))
     (finding,) = [finding for finding in uneven.findings if finding.code is FindingCode.OVER_EPOCHS]
     assert finding.hint == "lower its weight, raise max_epochs, or find more of it"
