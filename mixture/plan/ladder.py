@@ -13,7 +13,8 @@ from mixture.plan.ladder_spec import RungSize, batch_sequences, rung_spec, with_
 from mixture.plan.lock import Lock
 from mixture.plan.locking import make_lock
 from mixture.plan.plan import Plan, make_plan
-from mixture.spec import Spec
+from mixture.spec import FindingCode, Spec
+from mixture.units import format_count, format_written
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +75,14 @@ def make_ladder(
     simulate_epochs: bool = False,
     cut_full: bool = False,
 ) -> tuple[Rung, ...]:
-    """Runs of other sizes than the spec's, in the order asked for. `rung_spec` says how each is made.
+    """Runs of smaller sizes than the spec's, in the order asked for. `rung_spec` says how each is made.
 
     catalog:         the spec's own, read if it is not given
     simulate_epochs: keep each domain to a pool, so that it has the epochs of the full run; `simulated_pools` says how
     cut_full:        make pools for rungs of the full size as well: without it, none has a pool that is less than a step
-                     shorter than the full run, or longer
+                     shorter than the full run
+
+    A rung accepts `never-read` of domains that the full run reads: it is too short for them, and its spec says so.
 
     A rung that differs from the full run by less than a step, or is asked for by the tokens of the spec's budget, with
     the spec's batch, is the full run: its plan is the spec's own.
@@ -88,11 +91,13 @@ def make_ladder(
     larger ones read. With pools, a rung's pools are parts of those of larger rungs, and each is read in an order of its
     own: of a domain that is read for less than an epoch, other text than that which a larger rung reads.
 
-    Raises PlanError `rung-twice`, and what `rung_spec` and `make_plan` do.
+    Raises PlanError `rung-twice`, `rung-too-large` for one that is a step or more longer than the full run, and what
+    `rung_spec` and `make_plan` do.
     """
     _check_different(rungs)
     full = make_plan(spec, catalog)
     step = max(phase.laid.batch_tokens for phase in full.phases)
+    _check_small(full, rungs, step)
     plans = [full if _is_full_run(full, size, step) else _plan(full, size) for size in rungs]
     pools: list[dict[str, int]] = [{} for _ in rungs]
     if simulate_epochs:
@@ -109,20 +114,42 @@ def _check_different(rungs: Sequence[RungSize]) -> None:
             raise PlanError(f"rung {size} is asked for twice", code="rung-twice", rung=str(size))
 
 
+def _check_small(full: Plan, rungs: Sequence[RungSize], step: int) -> None:
+    for size in rungs:
+        if _is_full_size(full, size, step) and not _is_near(full, size, step):
+            raise PlanError(
+                f"rung {size} has {format_count(size.tokens)} tokens, more than the full run, which reads"
+                f" {format_count(full.tokens)}",
+                code="rung-too-large",
+                place=full.spec.place("budget"),
+                hint=f"at most {format_written(full.tokens)} tokens; a longer run takes a larger `budget` in the spec",
+                rung=str(size),
+                tokens=size.tokens,
+                most=full.tokens,
+            )
+
+
 def _plan(full: Plan, size: RungSize) -> Plan:
     spec = rung_spec(full.spec, [phase.laid for phase in full.phases], size)
-    return make_plan(with_full_shares(spec, full.phases, [domain.name for domain in full.domains]), full.catalog)
+    spec = with_full_shares(spec, full.phases, [domain.name for domain in full.domains])
+    plan = make_plan(spec, full.catalog)
+    unread = FindingCode.NEVER_READ
+    if unread not in {one.code for one in plan.refusals} or unread in {one.code for one in full.refusals}:
+        return plan
+    return make_plan(spec.model_copy(update={"accept": (*spec.accept, unread)}), full.catalog)
 
 
 def _is_full_size(full: Plan, size: RungSize, step: int) -> bool:
     return size.tokens == full.spec.budget.tokens or size.tokens > full.tokens - step
 
 
+def _is_near(full: Plan, size: RungSize, step: int) -> bool:
+    """Whether a rung of the full size is no longer than the full run, or by less than a step."""
+    return size.tokens == full.spec.budget.tokens or size.tokens < full.tokens + step
+
+
 def _is_full_run(full: Plan, size: RungSize, step: int) -> bool:
-    if not _is_full_size(full, size, step):
-        return False
-    is_near = size.tokens == full.spec.budget.tokens or size.tokens < full.tokens + step
-    return is_near and size.batch in (None, batch_sequences(full.spec))
+    return _is_full_size(full, size, step) and size.batch in (None, batch_sequences(full.spec))
 
 
 def _rung(full: Plan, size: RungSize, plan: Plan, pools: Mapping[str, int]) -> Rung:

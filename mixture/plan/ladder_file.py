@@ -75,6 +75,7 @@ def rung_text(rung: Rung, path: Path) -> str:
         name=spec.mixture,
         batch=_batch(spec.batch),
         tables=tables,
+        accept=[code.value for code in spec.accept if code not in source.accept],
     )
     return "".join(f"# {line}\n" for line in _heading(rung, path)) + edited
 

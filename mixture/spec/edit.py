@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from ruamel.yaml import YAML
-from ruamel.yaml.comments import CommentedMap
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 from mixture.spec.models import Form
 from mixture.units import format_exact
@@ -41,10 +41,12 @@ def edit_spec(
     name: str | None = None,
     batch: str | None = None,
     tables: Mapping[str, str] | None = None,
+    accept: Sequence[str] = (),
 ) -> str:
     """The text of a spec that `parse_spec` reads, with phases, by their place from 0, budget, name and batch changed.
 
     tables: other paths of tables, by the key that names them (`named_tables`), for a text that will lie elsewhere
+    accept: codes that the text does not accept yet
 
     What comes out is for `parse_spec` to judge: a value that is none is refused there, at its place.
     """
@@ -58,6 +60,12 @@ def edit_spec(
         root["batch"] = _scalar(batch)
     for key, path in (tables or {}).items():
         _set_table(root, key, path)
+    if accept and "accept" in root:
+        root["accept"].extend(accept)
+    elif accept:
+        codes = CommentedSeq(accept)
+        codes.fa.set_flow_style()
+        root.insert(list(root).index("phases"), "accept", codes)
     for i, edit in phases.items():
         _edit_phase(root["phases"][i], edit)
     written = io.StringIO()

@@ -65,6 +65,9 @@ def test_what_is_no_rung_is_wrong_usage(run, small):
     run("ladder", small / "mixture.yaml", code=2)
     refused = run("ladder", small / "mixture.yaml", "--rung", "1K", "--rung", "1000", code=1)
     assert "error[rung-twice]" in refused.stderr
+    larger = run("ladder", small / "mixture.yaml", "--rung", "1M", "-o", small / "rungs", code=1).stderr
+    assert "error[rung-too-large]" in larger
+    assert "rung 1M has 1,000,000 tokens, more than the full run, which reads 61,440" in larger
 
 
 def test_all_domains_are_shown_only_if_asked(run, small):

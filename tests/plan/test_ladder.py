@@ -169,13 +169,28 @@ def test_a_rung_of_the_full_size_in_another_batch_is_cut_only_if_asked(write_spe
     assert own.is_full_run
     # As many draws as the full run's need as many tokens: of them no pool is a part.
     assert not own.pools
-    (longer,) = make_ladder(spec, sizes("200K"), simulate_epochs=True, cut_full=True)
-    assert not longer.pools
+
+
+@pytest.mark.parametrize("text", ["128_128", "128_128:16", "200K", "1T:4"])
+def test_a_rung_longer_than_the_full_run_is_refused_with_both_sizes(write_spec, text):
+    spec = write_spec("{phase: a, weights: {code: 33%, web: 67%}}", budget="1000 steps")
+    for cut_full in (False, True):
+        with pytest.raises(PlanError) as refused:
+            make_ladder(spec, sizes("2K", text), simulate_epochs=True, cut_full=cut_full)
+        error = refused.value
+        assert (error.code, error.place.path) == ("rung-too-large", "budget")
+        assert error.message.startswith(
+            f"rung {sizes(text)[0]} has {sizes(text)[0].tokens:,} tokens, more than the full run"
+        )
+        assert error.message.endswith("which reads 128,000")
+        assert error.hint == "at most 128_000 tokens; a longer run takes a larger `budget` in the spec"
+    assert make_ladder(spec, sizes("128_127"))[0].is_full_run, "less than a step longer is the full run"
 
 
 def test_what_is_wrong_with_a_rung_is_what_its_own_plan_finds(write_spec):
     catalog = "domain,tokens\na,15\nb,900\nc,100000\n"
-    spec = write_spec("{phase: a, weights: {b: 50%, c: 50%}}", catalog=catalog, max_epochs="8", accept="[over-epochs]")
+    keys = {"catalog": catalog, "max_epochs": "8", "accept": "[over-epochs]", "budget": "1000 steps"}
+    spec = write_spec("{phase: a, weights: {b: 50%, c: 50%}}", **keys)
     large, small = make_ladder(spec, sizes("100K", "12K"))
     assert [finding.code for finding in large.plan.findings if finding.accepted] == ["over-epochs"]
     assert not [finding for finding in small.plan.findings if finding.code == "over-epochs"]

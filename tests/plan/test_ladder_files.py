@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -55,20 +54,14 @@ def test_the_spec_says_parts_of_the_run_exactly_and_is_short_where_a_percentage_
 
 @pytest.mark.parametrize("name", sorted(path.parent.name for path in MIXTURES.glob("*/mixture.yaml")))
 def test_rungs_of_every_mixture_of_the_repository_are_what_their_specs_give(name, tmp_path):
-    shutil.copytree(MIXTURES / name, tmp_path / name)
-    text = (tmp_path / name / "mixture.yaml").read_text()
-    accepts = "accept: [never-read, " if "accept: [" in text else "accept: [never-read]\nphases:"
-    (tmp_path / name / "mixture.yaml").write_text(
-        text.replace("accept: [" if "accept: [" in text else "phases:", accepts, 1)
-    )
-    spec = load_spec(tmp_path / name / "mixture.yaml")
+    spec = load_spec(MIXTURES / name / "mixture.yaml")
     tokens = make_plan(spec).tokens
     for part in (3, 50):
         (rung,) = make_ladder(spec, [parse_rung(str(tokens // part))], simulate_epochs=True)
         if rung.plan.refusals:
             assert {finding.code for finding in rung.plan.refusals} == {"domain-too-small"}
             continue
-        path, lock = write_rung(rung, tmp_path / "rungs")
+        path, lock = write_rung(rung, tmp_path)
         check_lock(read_lock(lock), load_spec(path))
 
 
