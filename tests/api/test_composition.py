@@ -24,7 +24,6 @@ shuffle: {block: 1024 tokens, window: 4 blocks}
 phases:
   - phase: short
     until: step 41
-    mix: 7
     weights: {a: 50%, b: 30%, c: 20%}
   - phase: long
     sequence_length: 256

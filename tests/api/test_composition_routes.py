@@ -44,7 +44,7 @@ def test_the_run_and_its_phases_are_those_of_the_plan(client: httpx2.Client, nam
         assert [row["tokens"] for row in rows] == [one["tokens"] for one in phase["domains"]]
         assert {row["phase"] for row in rows} == {phase["phase"]}
         for row, one in zip(rows, phase["domains"], strict=True):
-            few = 64 / phase["sequences"]  # a phase may end inside a group of 4,096 that are mixed
+            few = 3.36 / phase["sequences"]  # the bound of the schedule
             assert row["weight"] == pytest.approx(float(Fraction(one["weight"]["ratio"])), abs=few)
 
 

@@ -48,7 +48,6 @@ phases:
     share: 10%
     sequence_length: 128
     batch: 1024 tokens
-    mix: 2
     weights:
       - {where: "quality >= 3", share: 30%, within: uniform}
       - {replay: pretraining, share: 70%}

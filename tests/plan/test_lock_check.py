@@ -109,7 +109,7 @@ def test_changes_that_leave_the_order_alone_are_changes_of_the_spec(write_spec, 
 def test_a_lock_with_a_phase_that_has_no_step_is_still_what_its_spec_gives(write_spec):
     spec = write_spec(
         "{phase: a, until: 49.6%, weights: uniform}",
-        "{phase: b, until: 50.4%, batch: 16 sequences, sequence_length: 32, mix: 3 steps, weights: {code: 1}}",
+        "{phase: b, until: 50.4%, batch: 16 sequences, sequence_length: 32, weights: {code: 1}}",
         "{phase: c, weights: uniform}",
         budget="50 steps",
         accept="[phase-vanished]",

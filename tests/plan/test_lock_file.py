@@ -64,7 +64,8 @@ def test_a_review_sees_one_domain_segment_and_batch_a_line(path):
         f'    {{"name": "code", "tokens": 1000000, "content": "{"a" * 64}"}},'
     ]
     assert sum('"weights"' in line for line in lines) == 2
-    assert sum('"mix_steps"' in line for line in lines) == 3
+    assert sum('"sequences"' in line for line in lines) == 3
+    assert lines[2] == '  "features": [],'
     assert path.read_bytes().endswith(b"}\n")
 
 
@@ -159,9 +160,30 @@ def test_another_format_is_refused(path, found):
     assert refused(path).code == "lock-format"
 
 
+def test_a_lock_from_before_the_first_release_is_refused_by_name(path):
+    rewrite(path, lambda value: value.pop("features"))
+    error = refused(path)
+    assert error.code == "lock-outdated"
+    assert "before the first release" in error.message
+    assert "lock the spec again" in error.hint
+
+
+def test_a_lock_that_needs_features_is_refused_with_their_names(path):
+    rewrite(path, lambda value: value.update(features=["images", "sound"]))
+    error = refused(path)
+    assert (error.code, error.place.path) == ("lock-feature", "features")
+    assert "images, sound" in error.message
+
+
+@pytest.mark.parametrize("features", [{}, "images", 3, [3], False])
+def test_features_that_are_no_list_of_names_are_refused(path, features):
+    rewrite(path, lambda value: value.update(features=features))
+    assert refused(path).code in ("lock-field", "lock-feature")
+
+
 def test_every_field_is_needed_and_no_other_is_known(path):
     whole = json.loads(path.read_text())
-    for key in whole.keys() - {"format"}:
+    for key in whole.keys() - {"format", "features"}:
         path.write_text(json.dumps({k: v for k, v in whole.items() if k != key}))
         error = refused(path)
         assert (error.code, error.place.path) == ("lock-field", key)

@@ -20,7 +20,7 @@ def test_positions_counts_and_handoffs_of_a_lock_are_the_oracles(write_spec, tmp
         "{phase: more, share: 10%, batch: 6 sequences, weights: proportional}",
         "{phase: midtraining, share: 20%, batch: 6 sequences, weights: [{replay: pretraining, share: 70%},"
         " {where: \"kind = 'new'\", share: 30%, within: uniform}]}",
-        "{phase: long, sequence_length: 64, mix: 3 steps, weights: {code: 0.125, web: 0.875}}",
+        "{phase: long, sequence_length: 64, weights: {code: 0.125, web: 0.875}}",
         catalog="domain,tokens,kind\ncode,3000,new\nmath,1000,new\nweb,9000,old\n",
         shuffle="{block: 256 tokens, window: 2 blocks}",
         seed="11",

@@ -36,7 +36,7 @@ PHASE_KEYS = [
         "batch": "3072 tokens",
         "weights": "[{where: \"cluster = 'c01'\", share: 0.3, within: uniform}, {replay: first, share: 0.7}]",
     },
-    {"phase": "third", "sequence_length": "128", "mix": "5 steps", "weights": "{c00q0: 25%, c03q4: 0.75}"},
+    {"phase": "third", "sequence_length": "128", "weights": "{c00q0: 25%, c03q4: 0.75}"},
 ]
 RESPELLED = [
     {"phase": "first", "share": "0.5", "weights": "{column: main, table: TABLE}"},
@@ -46,7 +46,7 @@ RESPELLED = [
         "batch": "3.072K tokens",
         "weights": "[{within: uniform, where: \"cluster = 'c01'\", share: 30%}, {share: 70%, replay: first}]",
     },
-    {"phase": "third", "sequence_length": "128 tokens", "mix": "5", "weights": "{c03q4: 7.5e-1, c00q0: 0.25}"},
+    {"phase": "third", "sequence_length": "128 tokens", "weights": "{c03q4: 7.5e-1, c00q0: 0.25}"},
 ]
 
 

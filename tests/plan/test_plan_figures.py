@@ -16,7 +16,7 @@ from mixture.plan import decimal, make_lock, make_plan, plan_json
 def test_planned_equals_drawn_by_phase_and_domain(write_spec):
     spec = write_spec(
         "{phase: one, share: 37%, weights: {code: 0.3, web: 0.7}}",
-        "{phase: two, share: 13%, batch: 5 sequences, mix: 7 steps, weights: {code: 0.9, web: 0.1}}",
+        "{phase: two, share: 13%, batch: 5 sequences, weights: {code: 0.9, web: 0.1}}",
         "{phase: three, batch: 3 sequences, sequence_length: 32, weights: proportional}",
         catalog="domain,tokens\ncode,5000\nweb,20000\n",
     )
@@ -65,31 +65,31 @@ def test_a_tiny_share_is_drawn_as_often_as_it_says_over_billions_of_sequences(wr
 
 @pytest.mark.parametrize(
     ("domains", "batch", "steps", "expected"),
-    [(7, 1, 100, {14: 5, 15: 2}), (7, 10, 10, {14: 5, 15: 2}), (200, 11, 109, {5: 1, 6: 199})],
+    [(7, 1, 100, {13, 14, 15, 16}), (7, 10, 10, {13, 14, 15, 16}), (200, 11, 109, {5, 6, 7})],
 )
-def test_equal_weights_give_equal_counts(write_spec, domains, batch, steps, expected):
+def test_equal_weights_give_nearly_equal_counts(write_spec, domains, batch, steps, expected):
     rows = "".join(f"d{i:03d},1000000\n" for i in range(domains))
     spec = write_spec(
-        "{phase: p, mix: 1 steps, weights: uniform}",
+        "{phase: p, weights: uniform}",
         catalog="domain,tokens\n" + rows,
         batch=f"{batch} sequences",
         budget=f"{steps} steps",
     )
     counts = make_plan(spec).phases[0].sequences
     assert sum(counts) == batch * steps
-    assert {n: counts.count(n) for n in set(counts)} == expected
+    assert set(counts) <= expected
 
 
 def test_shares_are_of_tokens_not_of_documents(write_spec):
     catalog = "domain,tokens,documents\nweb,100000,1000\ncode,100000,100\n"
-    plan = make_plan(write_spec("{phase: p, mix: 1 steps, weights: {web: 0.5, code: 0.5}}", catalog=catalog))
+    plan = make_plan(write_spec("{phase: p, weights: {web: 0.5, code: 0.5}}", catalog=catalog))
     assert [domain.tokens_drawn for domain in plan.domains] == [6_400, 6_400]
 
 
 def test_when_shares_change_each_domain_goes_on_where_it_was(write_spec):
     spec = write_spec(
-        "{phase: even, steps: 25, mix: 1 steps, weights: {a: 0.5, b: 0.5}}",
-        "{phase: uneven, steps: 75, mix: 1 steps, weights: {a: 2K, b: 1K}}",
+        "{phase: even, steps: 25, weights: {a: 0.5, b: 0.5}}",
+        "{phase: uneven, steps: 75, weights: {a: 2K, b: 1K}}",
         catalog="domain,tokens\na,1000000\nb,1000000\n",
         batch="4 sequences",
     )
@@ -148,10 +148,10 @@ def test_the_plan_for_programs_holds_every_figure_exactly(write_spec):
     row = json.loads(json.dumps(plan_json(plan)))
     assert (row["steps"], row["sequences"], row["tokens"]) == (100, 800, 12_800)
     (phase,) = row["phases"]
-    assert (phase["batch_sequences"], phase["batch_tokens"], phase["mix_steps"]) == (8, 128, 512)
+    assert (phase["batch_sequences"], phase["batch_tokens"]) == (8, 128)
     assert phase["domains"][0] == {
         "domain": "code", "weight": {"decimal": "1", "ratio": "1/1"}, "sequences": 800, "tokens": 12_800,
-        "tokens_left_over": 0,
+        "weight_read": {"decimal": "1", "ratio": "1/1"}, "tokens_left_over": 0,
     }  # fmt: skip
     assert row["domains"][0]["epochs"] == {"decimal": "0.0128", "ratio": "8/625"}
     assert row["domains"][0]["max_epochs"] == {"decimal": "1.5", "ratio": "3/2"}

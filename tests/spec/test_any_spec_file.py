@@ -29,7 +29,6 @@ phases:
     share: 10%
     sequence_length: 8192
     batch: 65536 tokens
-    mix: 2
     weights:
       - {where: "quality >= 3", share: 30%, within: uniform}
       - {replay: pretraining, share: 70%}

@@ -281,7 +281,7 @@ NUMBERS = st.lists(
 PLACES = [
     ("spec", "batch"), ("spec", "budget"), ("spec", "seed"), ("spec", "max_epochs"), ("spec", "sequence_length"),
     ("spec", "mixture"), ("budget", "steps"), ("budget", "tokens"), ("shuffle", "block"), ("shuffle", "window"),
-    ("phase", "share"), ("phase", "tokens"), ("phase", "steps"), ("phase", "until"), ("phase", "mix"),
+    ("phase", "share"), ("phase", "tokens"), ("phase", "steps"), ("phase", "until"), ("phase", "batch"),
     ("where", "tokens"), ("rule", "web"), ("rule", "temperature"), ("unimax", "max_epochs"),
     ("curve", "max_factor"), ("curve", "from"), ("curve", "p"),
 ]  # fmt: skip

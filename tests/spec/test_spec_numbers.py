@@ -71,11 +71,10 @@ def test_only_the_last_phase_may_leave_its_length_out(read_phase, refusal_at_mar
     assert "'one'" in str(error)
 
 
-def test_a_phase_may_set_its_own_length_batch_and_mix(read_phase):
-    phase = read_phase("sequence_length: 65536\nbatch: 4M tokens\nmix: 16\nweights: uniform")
+def test_a_phase_may_set_its_own_length_and_batch(read_phase):
+    phase = read_phase("sequence_length: 65536\nbatch: 4M tokens\nweights: uniform")
     assert phase.sequence_length == 65_536
     assert phase.batch == BatchSize(amount=4_000_000, unit=Unit.TOKENS)
-    assert phase.mix_steps == 16
 
 
 @pytest.mark.parametrize(
@@ -141,7 +140,7 @@ def test_a_wrong_number_is_refused(read_keys, line, code):
         ("until: 0/3", "out-of-range"),
         ("until: 1/0", "unknown-unit"),
         ("steps: 1/2", "unknown-unit"),
-        ("mix: 0", "out-of-range"),
+        ("mix: 16", "unknown-key"),
         ("batch: 4M", "missing-unit"),
     ],
 )

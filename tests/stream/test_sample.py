@@ -92,14 +92,14 @@ def test_less_than_a_sequence_is_refused(make):
 
 def test_the_sequences_of_a_domain_are_spread_over_each_phase(make):
     lock = make(steps=400)
-    sample, schedule = choose_sample(lock, 60_000), lock.schedule()
+    sample = choose_sample(lock, 60_000)
     for p, phase in enumerate(sample.phases):
         for d in np.flatnonzero(sample.sequences[p] >= 8).tolist():
             steps = sample.step[(sample.phase == p) & (sample.rows.domain == d)] - phase.first_step
             n = steps.size
-            # Each n-th part of the phase has its own, but for a group of steps that are mixed together.
+            # Each n-th part of the phase has its own.
             wanted = (np.arange(n) + 0.5) * phase.steps / n
-            assert np.abs(np.sort(steps) - wanted).max() <= schedule.data.batches[0].mix_steps + phase.steps / n
+            assert np.abs(np.sort(steps) - wanted).max() <= 1 + phase.steps / n
 
 
 def test_a_sample_of_the_large_run_is_exact_in_all_its_domains():

@@ -12,7 +12,7 @@ from mixture.plan import Lock
 from mixture.store import Store
 from mixture.stream import open_stream
 
-KEYS = {"tokenizer": "bytes", "sequence_length": "64", "batch": "2 sequences", "budget": "60 steps", "seed": "2"}
+KEYS = {"tokenizer": "bytes", "sequence_length": "64", "batch": "2 sequences", "budget": "60 steps", "seed": "5"}
 OFTEN = "  - {phase: all, weights: {code: 5%, web: 95%}}"
 
 

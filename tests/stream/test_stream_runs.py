@@ -23,7 +23,7 @@ def test_half_the_tokens_come_from_documents_of_100_and_half_from_documents_of_1
     lock = lock_over(
         store,
         tmp_path / "spec",
-        "  - {phase: all, mix: 1 steps, weights: {web: 0.5, code: 0.5}}",
+        "  - {phase: all, weights: {web: 0.5, code: 0.5}}",
         sequence_length="50",
         batch="20 sequences",
         budget="100 steps",

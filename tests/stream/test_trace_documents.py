@@ -128,10 +128,10 @@ def test_what_is_still_to_come_is_what_is_read_from_the_step_on(store: Store, lo
         assert later.times == len(to_come)
 
 
-def test_traces_are_right_with_pools_lengths_skips_and_mixed_steps(store: Store, lock: Lock):
+def test_traces_are_right_with_pools_lengths_and_skips(store: Store, lock: Lock):
     domains = (Domain("code", 0, 60_000), Domain("held", 0), Domain("web", 0, 900))
     segments = [(40, 64, [3, 0, 1]), (30, 64, [3, 0, 1], 1_000), (50, 128, [1, 1, 1]), (40, 64, [1, 0, 1])]
-    run = lock_of(lock, make_run(domains, segments, ((0, 24, 1), (77, 10, 3)), block=256, window=4))
+    run = lock_of(lock, make_run(domains, segments, ((0, 24), (77, 10)), block=256, window=4))
     schedule = run.schedule()
     places = places_of(schedule, store, schedule.rows(0, schedule.num_sequences))
     assert {name for name, _ in places} == {"code", "held", "web"}

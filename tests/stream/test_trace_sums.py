@@ -85,10 +85,10 @@ def check(lock: Lock, store: Store, step: int) -> None:
 
 
 def run_of(window: int) -> ScheduleData:
-    """Lengths that change there and back, pools, a skip, mixed steps, and several epochs of each domain."""
+    """Lengths that change there and back, pools, a skip, and several epochs of each domain."""
     domains = (Domain("code", 0, 9_000), Domain("held", 0), Domain("web", 0, 3_500))
     segments = [(20, 64, [3, 0, 1]), (15, 64, [3, 0, 1], 100), (25, 128, [1, 1, 1]), (20, 64, [1, 2, 4])]
-    return make_run(domains, segments, ((0, 12, 1), (41, 5, 3)), block=256, window=window)
+    return make_run(domains, segments, ((0, 12), (41, 5)), block=256, window=window)
 
 
 @pytest.mark.parametrize("step", [0, 1, 7, 19, 20, 21, 35, 42, 59, 60, 61, 79, 80])
