@@ -53,6 +53,7 @@ def mixtures(draw: st.DrawFn) -> tuple[str, str]:
         f"sequence_length: {draw(st.sampled_from((8, 16, 64)))}",
         f"batch: {draw(st.integers(1, 40))} sequences",
         f"budget: {sum(steps)} steps",
+        "accept: [never-read]",
         "phases:",
     ]
     for i, count in enumerate(steps):
