@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from mixture.cli.output import AsJson, plain, print_json, print_table, table
 
 if TYPE_CHECKING:
-    from mixture.store import CatalogReport
+    from mixture.store import CatalogReport, DomainChange
 
 CatalogFolder = Annotated[Path, typer.Argument(metavar="DIR", help="A catalog, made by `mixture catalog build`.")]
 Full = Annotated[
@@ -119,12 +119,20 @@ def refresh(
 ) -> None:
     """Hold a catalog against its files: which were changed, have grown, are missing or new. Exit 1 where some are.
 
-    Only files that are not what they were are counted again.
+    Only files that are not what they were are counted again. With --json the changes are printed also where they are
+    not accepted.
     """
+    from mixture.errors import StoreError
     from mixture.store import refresh_catalog
 
-    with _bar("count") as progress:
-        report = refresh_catalog(folder, accept=accept, full=full, threads=threads, progress=progress)
+    try:
+        with _bar("count") as progress:
+            report = refresh_catalog(folder, accept=accept, full=full, threads=threads, progress=progress)
+    except StoreError as error:
+        if as_json and error.code == "catalog-changed":
+            found = cast("Iterable[DomainChange]", error.facts["changes"])
+            print_json({"catalog": os.fspath(folder), "changes": _changes(found)})
+        raise
     _show(report, as_json)
 
 
@@ -179,6 +187,21 @@ def _bar(what: str) -> Iterator[Callable[[int, int], None]]:
         yield lambda done, total: bars.update(task, completed=done, total=total)
 
 
+def _changes(changes: Iterable[DomainChange]) -> list[dict[str, object]]:
+    return [
+        {
+            "domain": one.name,
+            "tokens_before": one.tokens[0],
+            "tokens": one.tokens[1],
+            "changed": list(one.changed),
+            "grown": list(one.grown),
+            "missing": list(one.missing),
+            "new": list(one.new),
+        }
+        for one in changes
+    ]
+
+
 def _show(report: CatalogReport, as_json: bool) -> None:
     manifest = report.manifest
     if as_json:
@@ -187,18 +210,7 @@ def _show(report: CatalogReport, as_json: bool) -> None:
                 "catalog": os.fspath(report.path),
                 "digest": manifest.digest,
                 "counted_files": report.counted,
-                "changes": [
-                    {
-                        "domain": one.name,
-                        "tokens_before": one.tokens[0],
-                        "tokens": one.tokens[1],
-                        "changed": list(one.changed),
-                        "grown": list(one.grown),
-                        "missing": list(one.missing),
-                        "new": list(one.new),
-                    }
-                    for one in report.changes
-                ],
+                "changes": _changes(report.changes),
                 "domains": [
                     {
                         "domain": one.name,
@@ -229,5 +241,5 @@ def _show(report: CatalogReport, as_json: bool) -> None:
             "`documents: end_of_document` divides them behind each such token"
         )
     for change in report.changes:
-        print(plain(f"domain '{change.name}' had {change.tokens[0]:,} tokens, and has {change.tokens[1]:,}"))
+        print(change)
     print(f"digest {manifest.digest}")

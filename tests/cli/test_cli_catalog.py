@@ -136,13 +136,41 @@ def test_a_refresh_refuses_and_then_takes_what_changed(folder, run):
     assert refused.startswith(
         "error[catalog-changed]: catalog: domain 'notes' had 2,637 tokens and has 2,647: files 1 new"
     )
-    (changed,) = lines(run("catalog", "refresh", "catalog", "--accept", "--json", cwd=folder).stdout)
-    assert changed["changes"] == [
+    changes = [
         {"domain": "notes", "tokens_before": 2637, "tokens": 2647, "changed": [], "grown": [], "missing": [],
          "new": ["n/9-notes.npy"]}
     ]  # fmt: skip
+    (looked,) = lines(run("catalog", "refresh", "catalog", "--json", cwd=folder, code=1).stdout)
+    assert looked == {"catalog": "catalog", "changes": changes}
+    (changed,) = lines(run("catalog", "refresh", "catalog", "--accept", "--json", cwd=folder).stdout)
+    assert changed["changes"] == changes
     refused = run("stream", "mixture.lock.json", "--store", "catalog", cwd=folder, code=1).stderr
     assert refused.startswith("error[tokens-differ]: catalog: domain 'notes' has 2,647 tokens, and the lock says 2,637")
+
+
+def test_a_refresh_lists_the_domains_that_changed_and_json_has_all(tmp_path, run):
+    names = [f"d{i:02}" for i in range(25)]
+    for i, name in enumerate(names):
+        np.save(tmp_path / f"{name}.npy", np.zeros(10 + i, dtype=np.uint16))
+    (tmp_path / "sources.yaml").write_text(
+        "tokenizer: bytes\nvocabulary_size: 257\nend_of_document: 256\ndomains:\n"
+        + "".join(f"  {name}: {{format: npy, files: [{name}.npy]}}\n" for name in names),
+        encoding="utf-8",
+    )
+    run("catalog", "build", "sources.yaml", "-o", "catalog", cwd=tmp_path)
+    for i, name in enumerate(names[:23]):  # d00 keeps its tokens, d01 has one more, and so on
+        np.save(tmp_path / f"{name}.npy", np.ones(10 + 2 * i, dtype=np.uint16))
+    first, *rest, last = run("catalog", "refresh", "catalog", cwd=tmp_path, code=1).stderr.splitlines()
+    assert first == "error[catalog-changed]: catalog: the files of 23 domains are not as they were counted:"
+    assert rest[0] == "  domain 'd22' had 32 tokens and has 54: files 1 grown (d22.npy)"
+    assert [line.split("'")[1] for line in rest] == names[22:2:-1], "the largest change first"
+    assert last.startswith("  and 3 more: `--json` lists all (`--accept` takes the files as they are now;")
+    (looked,) = lines(run("catalog", "refresh", "catalog", "--json", cwd=tmp_path, code=1).stdout)
+    found = {one["domain"]: (one["tokens_before"], one["tokens"]) for one in looked["changes"]}
+    assert found == {name: (10 + i, 10 + 2 * i) for i, name in enumerate(names[:23])}
+    said = run("catalog", "refresh", "catalog", "--accept", cwd=tmp_path).stdout
+    assert "domain 'd00' has 10 tokens as before: files 1 changed (d00.npy)" in said
+    assert sum(line.startswith("domain 'd") for line in said.splitlines()) == 23
 
 
 def test_a_domain_is_added_with_paths_from_where_one_stands(folder, run):

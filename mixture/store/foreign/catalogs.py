@@ -34,6 +34,13 @@ class DomainChange:
     missing: tuple[str, ...]
     new: tuple[str, ...]
 
+    def __str__(self) -> str:
+        before, now = self.tokens
+        tokens = f"had {before:,} tokens and has {now:,}" if before != now else f"has {now:,} tokens as before"
+        parts = (("changed", self.changed), ("grown", self.grown), ("missing", self.missing), ("new", self.new))
+        files = ", ".join(f"{len(names):,} {word} ({names[0]})" for word, names in parts if names)
+        return f"domain '{self.name}' {tokens}: files {files}"
+
 
 @dataclass(frozen=True, slots=True)
 class CatalogReport:

@@ -32,7 +32,7 @@ def refresh_catalog(
     full:   keep the SHA-256 of all of every file
 
     Errors: those of `build_catalog`; StoreError `catalog-changed` where a domain would change and that is not accepted,
-    `catalog-busy`, `store-replaced`.
+    with every `DomainChange` in `changes` of its facts, `catalog-busy`, `store-replaced`.
     """
     before = before_of(Path(folder))
     base = base_of(before.folder)
@@ -122,14 +122,20 @@ def _changes(old: LinkedManifest, new: LinkedManifest, found: Sequence[_Found]) 
 
 
 def _unaccepted(folder: Path, changes: Sequence[DomainChange]) -> StoreError:
-    first = changes[0]
-    parts = (("changed", first.changed), ("grown", first.grown), ("missing", first.missing), ("new", first.new))
-    files = ", ".join(f"{len(names):,} {word} ({names[0]})" for word, names in parts if names)
-    more = f"; {len(changes) - 1:,} domains more" if len(changes) > 1 else ""
+    """What changed, the largest change of tokens first, a line each."""
+    ordered = sorted(changes, key=lambda change: -abs(change.tokens[1] - change.tokens[0]))
+    lines = [*map(str, ordered[:_SHOWN])]
+    if len(changes) > 1:
+        lines.insert(0, f"the files of {len(changes):,} domains are not as they were counted:")
+    if len(changes) > _SHOWN:
+        lines.append(f"and {len(changes) - _SHOWN:,} more: `--json` lists all")
     return StoreError(
-        f"domain '{first.name}' had {first.tokens[0]:,} tokens and has {first.tokens[1]:,}: files {files}{more}",
+        "\n  ".join(lines),
         code="catalog-changed",
         place=Place(file=str(folder)),
-        hint="locks that were made before would not fit any more; --accept takes it as it is now",
-        changes=[change.name for change in changes],
+        hint="`--accept` takes the files as they are now; locks made before then no longer fit",
+        changes=tuple(changes),
     )
+
+
+_SHOWN = 20
