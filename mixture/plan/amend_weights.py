@@ -116,7 +116,8 @@ def moved_weights(
 
     names: of the run's domains; phases: of the whole spec, laid out; coming: their parts from the amendment's step on
     """
-    locked, rules = locked_weights(amendment.lock, spec), fitted_rules(spec)
+    rules = fitted_rules(spec)
+    locked = locked_weights(amendment.lock, spec) if rules else {}
     for i, weights in sorted(_ends(phases, coming).items()):
         if i not in rules:
             continue
@@ -137,7 +138,7 @@ def moved_weights(
                 yield Finding(FindingCode.WEIGHTS_KEPT, message, place, None, facts)
             continue
         why = _not_kept(spec, i, sets, dict(zip(names, zip(before, after, strict=True), strict=True)))
-        cause = f" cannot be kept, since {why}: they" if amendment.keep_weights else ""
+        cause = f" cannot be kept, since {why or _TOO_SMALL}: they" if amendment.keep_weights else ""
         apart = sorted((-abs(b - a), name, a, b) for name, a, b in zip(names, before, after, strict=True) if a != b)
         distance = Fraction(-sum(one[0] for one in apart), 2 * WHOLE)
         moved = [(name, Fraction(a, WHOLE), Fraction(b, WHOLE)) for _, name, a, b in apart[:NAMED]]
@@ -147,7 +148,9 @@ def moved_weights(
             f"{fit}{cause} are fitted again and move: total variation distance (TV) {decimal(distance, digits=4)}, the"
             f" share of tokens that would have to move; {listed(said, more=len(apart) - len(moved))}",
             place,
-            None if why else "`--keep-weights`, over HTTP `keep_weights`, keeps the weights of the lock",
+            None
+            if why or amendment.keep_weights
+            else "`--keep-weights`, over HTTP `keep_weights`, keeps the weights of the lock",
             facts
             | {
                 "total_variation": distance,
@@ -209,6 +212,9 @@ def _not_kept(spec: Spec, i: int, sets: Sequence[Integers], weights: Mapping[str
     if new:
         return f"the lock does not weigh {named(new)} there"
     return f"it no longer weighs {named(gone)}" if gone else None
+
+
+_TOO_SMALL = "the lock has no share of a domain that is too small"
 
 
 def _is_rounded(locked: Integers, weights: Integers) -> bool:

@@ -239,6 +239,17 @@ def test_a_phase_that_the_lock_has_not_or_whose_domains_are_others_cannot_be_kep
     assert not about_weights(amended(lock, other, 40)), "nothing of the lock is compared with it"
 
 
+def test_a_domain_that_the_rule_gives_nothing_is_no_weight_to_keep(write_spec: WriteSpec) -> None:
+    rule = "{phase: main, weights: {unimax: {max_epochs: 0.9}}}"  # of a single token that is none
+    keys = {"catalog": CATALOG + "tiny,1,1\n", "accept": "[never-read]"}
+    lock = locked(write_spec(rule, budget="80 steps", **keys))
+    (finding,) = about_weights(amended(lock, write_spec(rule, budget="70 steps", **keys), 40, keeps=True))
+    assert (
+        "cannot be kept, since the lock has no share of a domain that is too small: they are fitted" in finding.message
+    )
+    assert finding.hint is None
+
+
 def test_weights_after_a_transition_that_fills_its_phase_are_not_in_the_lock(write_spec: WriteSpec) -> None:
     first = "{phase: first, until: step 80, weights: uniform}"
     filled = "{phase: second, weights: {unimax: {max_epochs: 2}}, transition: {steps: 20, parts: 2}}"
