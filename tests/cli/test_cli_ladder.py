@@ -91,9 +91,7 @@ def test_the_lock_of_a_rung_is_not_made_anew_over_itself_for_a_spec_says_no_pool
 
 
 def test_rungs_over_a_store_fix_its_text_and_can_be_streamed(run, demo, tmp_path):
-    spec, store = demo[0] / "demo" / "ladder.yaml", demo[0] / "demo" / "store"
-    text = (demo[0] / "demo" / "mixture.yaml").read_text()
-    spec.write_text(text.replace("phases:", "accept: [never-read]  # by the smallest rung\nphases:"))
+    spec, store = demo[0] / "demo" / "mixture.yaml", demo[0] / "demo" / "store"
     rungs = ("--rung", "1M:8", "--rung", "4M:16")
     for line in run("ladder", spec, *rungs, "--simulate-epochs", "--json", "-o", tmp_path).stdout.splitlines():
         rung = json.loads(line)
