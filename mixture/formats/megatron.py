@@ -1,7 +1,8 @@
 """Megatron-LM's blends: a list of weights and paths for each phase, the same as per-split JSON, and the arguments.
 
-Arguments: --data-args-path, --per-split-data-args-path, --phase-transition-iterations with a fixed global batch
-(NVIDIA/Megatron-LM). A phase ends where training stops itself; the next line of arguments starts it again.
+Arguments: --data-args-path, --per-split-data-args-path, --phase-transition-iterations with a fixed global batch and
+--train-samples (NVIDIA/Megatron-LM). A phase ends where training stops itself; the next line of arguments starts it
+again.
 """
 
 from __future__ import annotations
@@ -43,12 +44,13 @@ def write(run: Run) -> Bodies:
 
 def _arguments(run: Run, stage: Stage, blend: str) -> list[str]:
     ends = ",".join(str(one.end_step) for one in run.stages[:-1])
+    # Megatron compares transitions with --train-samples, which is not set where --train-iters is.
+    samples = ("--train-samples", str(run.steps * stage.batch_sequences), "--phase-transition-iterations", ends)
     return [
         *("--data-args-path", blend),
         *("--seq-length", str(stage.sequence_length)),
         *("--global-batch-size", str(stage.batch_sequences)),
-        *("--train-iters", str(run.steps)),
-        *(("--phase-transition-iterations", ends) if ends else ()),
+        *(samples if ends else ("--train-iters", str(run.steps))),
     ]
 
 

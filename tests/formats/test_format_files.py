@@ -144,7 +144,7 @@ def test_megatron_has_a_blend_for_each_phase_and_arguments_for_each_start(small)
             "--data-args-path": f"small.megatron.{part}.txt",
             "--seq-length": "16",
             "--global-batch-size": "4",
-            "--train-iters": "1000",
+            "--train-samples": "4000",
             "--phase-transition-iterations": "800",
         }
         for part in ("1-early", "2-late")
@@ -152,6 +152,12 @@ def test_megatron_has_a_blend_for_each_phase_and_arguments_for_each_start(small)
     assert early.split() == ["0.4", "/data/code_text_document", "0.6", "/data/web_text_document"]
     assert split == {"train": early.split(), "valid": None, "test": None}
     assert late.split()[:2] == ["0.5", "/data/books_text_document"]
+
+
+def test_megatron_counts_iterations_where_there_is_no_transition(small):
+    args = files_of(small, "megatron", phase="late")["small.megatron.args.txt"].splitlines()[-1].split()
+    assert args[-2:] == ["--train-iters", "200"]
+    assert "--train-samples" not in args
 
 
 def test_nanotron_begins_at_step_one(small):
