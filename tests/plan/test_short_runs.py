@@ -108,17 +108,17 @@ def test_what_was_read_before_an_amendment_is_read(write_spec):
     assert (error.code, error.facts["domains"]) == ("never-read", ["new"])
 
 
-def test_a_rung_that_never_reads_a_domain_is_refused_unless_the_spec_accepts_it(write_spec):
-    keys = {"budget": "10000 steps", "catalog": "domain,tokens\ncode,10000000\nweb,10000000\n", "seed": "1"}
+def test_a_rung_accepts_it_of_domains_that_the_full_run_reads_and_of_no_others(write_spec):
+    catalog = "domain,tokens\ncode,10000000\nweb,10000000\n"
+    rungs = [parse_rung("640_000"), parse_rung("640")]
     phase = "{phase: p, weights: {code: 0.9998, web: 0.0002}}"
-    rungs = [parse_rung("640_000"), parse_rung("6_400")]
-    large, small = make_ladder(write_spec(phase, **keys), rungs)
-    assert not large.plan.refusals
-    assert [finding.code for finding in small.plan.refusals] == ["never-read"]
-    with pytest.raises(PlanError, match="never reads 1 domain"):
-        small.lock()
-    _, small = make_ladder(write_spec(phase, **keys, accept="[never-read]"), rungs)
+    large, small = make_ladder(write_spec(phase, catalog=catalog, budget="10000 steps"), rungs)
+    assert not found(large.plan, FindingCode.NEVER_READ)
     assert [one.code for one in small.lock().accepted] == ["never-read"]
+    never = "{phase: p, weights: {code: 0.9999999, web: 0.0000001}}"
+    for rung in make_ladder(write_spec(never, catalog=catalog, budget="10000 steps"), rungs):
+        with pytest.raises(PlanError, match="never reads 1 domain"):
+            rung.lock()
 
 
 # ---- other shares -----------------------------------------------------------------------------------------------
