@@ -44,20 +44,27 @@ def read_file(path: Path) -> SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredPhase:
-    """A stretch of the run. What is None, the file does not say.
+    """A stretch of the run. What is None or empty, the file does not say.
 
     weights: exact, as written, by domain or path; they sum to whatever they sum to
-    place:   where they stand
-    steps, tokens: its length; at most one of them is set
+    place:   where they are in the file
+    epochs:  by domain or path, how often it is read whole; weights beside these are counts of samples and add to them
+    steps, samples, tokens, passes: its length; at most one of them is set. A pass is all that weights and epochs count,
+             or, where weights are shares, all that its domains have
+    counts:  whether the weights are counts of samples rather than shares
     """
 
     weights: Mapping[str, Fraction]
     place: Place
     name: str | None = None
     steps: int | None = None
+    samples: int | None = None
     tokens: int | None = None
+    passes: Fraction | None = None
     sequence_length: int | None = None
     batch_sequences: int | None = None
+    epochs: Mapping[str, Fraction] = field(default_factory=dict)
+    counts: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +73,7 @@ class Declared:
 
     unit:   what the weights count
     tokens: the size of each domain, by name
+    usual_length: the sequence length that the trainer has where nobody says one
     """
 
     phases: tuple[DeclaredPhase, ...]
@@ -75,4 +83,5 @@ class Declared:
     tokenizer: str | None = None
     seed: int | None = None
     tokens: Mapping[str, int] = field(default_factory=dict)
+    usual_length: int | None = None
     remarks: tuple[Remark, ...] = ()

@@ -18,8 +18,6 @@ class WeightUnit(StrEnum):
     TOKENS = "tokens"
     SEQUENCES = "sequences"
     DOCUMENTS = "documents"
-    EPOCHS = "epochs"
-    """Not drawn by: how often a domain is read whole. Files that say that can be read."""
 
 
 class Holds(StrEnum):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import ceil
 from os.path import relpath
 from pathlib import Path
 from typing import TypeVar
@@ -13,7 +14,7 @@ from mixture.catalog import Catalog
 from mixture.errors import FormatError, Place, nearest
 from mixture.formats.declared import Declared, DeclaredPhase, KeyedBy, SourceFile
 from mixture.formats.format import MixtureFormat, Remark, WeightUnit
-from mixture.formats.paths import DOMAIN, domain_of, paths_of
+from mixture.formats.paths import DOMAIN, domain_of, paths_of, short_names
 from mixture.formats.shares import token_weights
 from mixture.formats.spec_text import CATALOG_FILE, SpecFields, SpecPhase, catalog_text, spec_files
 from mixture.plan import decimal
@@ -77,14 +78,32 @@ def import_mixture(
         raise FormatError(f"{form.name} does not draw {given.unit}", code="unit-not-drawn", hint=hint)
     declared = form.read(files, given.unit or form.unit)
     remarks = [*declared.remarks]
-    catalog = _CatalogOf(declared, given, files[0].place)
-    phases = [_named(phase, i, declared) for i, phase in enumerate(declared.phases, start=1)]
-    weights = [dict(_token_shares(phase, catalog, declared, remarks)) for phase in phases]
+    phases: Sequence[DeclaredPhase] = [_named(phase, i, declared) for i, phase in enumerate(declared.phases, start=1)]
     length = _settled("sequence_length", [phase.sequence_length for phase in phases], given.sequence_length)
+    usual = declared.usual_length or SEQUENCE_LENGTH
     batch = _settled("batch", [phase.batch_sequences for phase in phases], given.batch_sequences)
-    step_tokens = (length or SEQUENCE_LENGTH) * (batch or BATCH_SEQUENCES)
-    phases, budget, extents = _extents(phases, given, catalog, remarks, step_tokens)
-    for what, value, default in (("sequence length", length, SEQUENCE_LENGTH), ("batch", batch, BATCH_SEQUENCES)):
+    catalog = _CatalogOf(declared, given, files[0].place)
+    weighed = [
+        _Weighed.of(phase, catalog, declared, sequence_length=phase.sequence_length or length or usual)
+        for phase in phases
+    ]
+    phases = [
+        phase if phase.passes is None else replace(phase, tokens=tokens.of_passes(phase.passes), passes=None)
+        for phase, tokens in zip(phases, weighed, strict=True)
+    ]
+    phases = [_of_samples(phase, phase.batch_sequences or batch or BATCH_SEQUENCES) for phase in phases]
+    weights = [dict(tokens.shares(str(phase.name), remarks)) for phase, tokens in zip(phases, weighed, strict=True)]
+    step_tokens = (length or usual) * (batch or BATCH_SEQUENCES)
+    phases = _with_steps(phases, given.steps)
+    if not catalog.sizes:
+        catalog.sizes = _sizes_read(phases, weights, length or usual, batch or BATCH_SEQUENCES)
+        if not catalog.sizes:
+            raise catalog.needed("it does not say how many tokens its domains have")
+        message = f"how many tokens the domains have is not in the file; {CATALOG_FILE} has of each as many as the run"
+        remarks.append(Remark("sizes-not-in-the-file", f"{message} reads, so that each is read once: correct it"))
+    phases = _one_measure(phases, length or usual, batch or BATCH_SEQUENCES)
+    phases, budget, extents = _extents(phases, catalog, remarks, step_tokens)
+    for what, value, default in (("sequence length", length, usual), ("batch", batch, BATCH_SEQUENCES)):
         if value is None:
             remarks.append(
                 Remark("not-in-the-file", f"the {what} is not said; {default:,} is set, change it in the spec")
@@ -95,7 +114,7 @@ def import_mixture(
         catalog=CATALOG_FILE if catalog.table is None else _path(catalog.table.source, folder),
         tokenizer=declared.tokenizer,
         seed=SEED if declared.seed is None else declared.seed,
-        sequence_length=length or SEQUENCE_LENGTH,
+        sequence_length=length or usual,
         batch=batch or BATCH_SEQUENCES,
         budget=budget,
         phases=tuple(
@@ -111,40 +130,49 @@ def import_mixture(
     )
     made = spec_files(spec, _heading(form, files, declared, remarks))
     if catalog.table is None:
-        made[CATALOG_FILE] = catalog_text(declared.tokens, declared.tokenizer)
+        made[CATALOG_FILE] = catalog_text(catalog.sizes, declared.tokenizer)
     return Imported(name, made, tuple(remarks))
 
 
 class _CatalogOf:
-    """The domains that a spec will have: those of a table, or those whose sizes the files say."""
+    """The domains that a spec will have: those of a table, those whose sizes the files say, or those that they name.
+
+    sizes: tokens by domain; empty where nothing says them
+    """
 
     def __init__(self, declared: Declared, given: Given, place: Place) -> None:
-        if given.catalog is None and not declared.tokens:
-            raise FormatError(
-                "it does not say how many tokens its domains have",
-                code="catalog-needed",
-                place=place,
-                hint="give the table of its domains: --catalog TABLE",
-            )
         self.table = given.catalog
-        self._sizes = declared.tokens
+        self.sizes: dict[str, int] = dict(declared.tokens)
         if self.table is not None:
-            self._sizes = {domain.name: domain.tokens for domain in self.table.domains if not domain.held_out}
+            self.sizes = {domain.name: domain.tokens for domain in self.table.domains if not domain.held_out}
+        self._place = place
         self._template = given.path_template
         self._by_path: Mapping[str, str] | None = None
+        self._short: Mapping[str, str] = {}
+        if declared.keyed_by is KeyedBy.PATH and self._template == DOMAIN:
+            keys = dict.fromkeys(key for phase in declared.phases for key in (*phase.weights, *phase.epochs))
+            short = short_names(list(keys))
+            if not self.sizes or (not self.sizes.keys() >= keys.keys() and self.sizes.keys() >= set(short.values())):
+                self._short = short
 
     @property
     def tokens(self) -> int:
         """The tokens of all domains."""
-        return sum(self._sizes.values())
+        return sum(self.sizes.values())
+
+    def needed(self, message: str) -> FormatError:
+        """The error where nothing says how large domains are."""
+        hint = "give the table of its domains: --catalog TABLE"
+        return FormatError(message, code="catalog-needed", place=self._place, hint=hint)
 
     def domain(self, key: str, keyed_by: KeyedBy, place: Place) -> str:
         """The domain that a weight's key means. Raises FormatError `unknown-domain`."""
-        if key in self._sizes and (keyed_by is KeyedBy.DOMAIN or self._template == DOMAIN):
+        key = self._short.get(key, key)
+        if not self.sizes or (key in self.sizes and (keyed_by is KeyedBy.DOMAIN or self._template == DOMAIN)):
             return key
         if keyed_by is KeyedBy.PATH and self.table is not None:
             if self._by_path is None:
-                names = list(self._sizes)
+                names = list(self.sizes)
                 self._by_path = dict(zip(paths_of(names, self._template, self.table), names, strict=True))
             try:
                 return domain_of(key, self._by_path, self.table)
@@ -155,7 +183,7 @@ class _CatalogOf:
             f"{quote(key)} is not a domain of the catalog",
             code="unknown-domain",
             place=place,
-            hint=nearest(key, self._sizes) or "each that has a weight has a row there",
+            hint=nearest(key, self.sizes) or "each that has a weight has a row there",
             domain=key,
         )
 
@@ -168,33 +196,97 @@ def _named(phase: DeclaredPhase, number: int, declared: Declared) -> DeclaredPha
     return replace(phase, name="train" if len(names) == 1 else f"phase-{number}")
 
 
-def _token_shares(
-    phase: DeclaredPhase, catalog: _CatalogOf, declared: Declared, remarks: list[Remark]
-) -> Iterator[tuple[str, Fraction]]:
-    """Shares of tokens by domain: as written where they are such and sum to 1, else divided, to 15 places."""
-    weights = {catalog.domain(key, declared.keyed_by, phase.place): weight for key, weight in phase.weights.items()}
-    if not any(weights.values()):
-        raise FormatError("all weights are 0: nothing could be drawn", code="weights-all-zero", place=phase.place)
-    if declared.unit in (WeightUnit.DOCUMENTS, WeightUnit.EPOCHS):
-        if catalog.table is None:
-            message = f"its weights count {declared.unit}, and tokens are shared out"
-            raise FormatError(
-                message, code="catalog-needed", place=phase.place, hint="--catalog TABLE says how large they are"
-            )
-        weights = dict(token_weights(weights, declared.unit, catalog.table))
-        message = f"phase {phase.name}: weights of {declared.unit} are made shares of tokens by the catalog's sizes"
-        remarks.append(Remark("weights-converted", message))
-    elif abs(sum(weights.values(), Fraction(0)) - 1) <= SUM_TOLERANCE:
-        yield from weights.items()
-        return
-    else:
-        message = (
-            f"phase {phase.name}: weights sum to {decimal(sum(weights.values(), Fraction(0)))}, and are divided by it"
-        )
-        remarks.append(Remark("weights-divided", message))
-    total = sum(weights.values(), Fraction(0))
-    whole = apportion([weight / total for weight in weights.values()], WHOLE)
-    yield from zip(weights, (Fraction(part, WHOLE) for part in whole), strict=True)
+@dataclass(frozen=True, slots=True)
+class _Weighed:
+    """The weights of a phase as weights of tokens.
+
+    weights: by domain; they sum to whatever they sum to
+    counted: what they counted before, where the catalog's sizes made them weights of tokens
+    full:    tokens of a pass; None where nothing says it
+    """
+
+    weights: Mapping[str, Fraction]
+    place: Place
+    counted: str | None
+    full: Fraction | None
+
+    @classmethod
+    def of(cls, phase: DeclaredPhase, catalog: _CatalogOf, declared: Declared, *, sequence_length: int) -> _Weighed:
+        """Raises FormatError `catalog-needed`, `documents-unknown`, `unknown-domain`."""
+        unit, table = declared.unit, catalog.table
+        own, epochs = (_by_domain(keyed, phase, catalog, declared) for keyed in (phase.weights, phase.epochs))
+        if epochs and not catalog.sizes:
+            raise catalog.needed("it says how often domains are read, and not how many tokens they have")
+        is_documents = unit is WeightUnit.DOCUMENTS and bool(own)
+        if is_documents:
+            if table is None:
+                raise catalog.needed(f"its weights count {unit}, and tokens are shared out")
+            own = token_weights(own, table)
+        elif unit is WeightUnit.SEQUENCES and (epochs or phase.counts):
+            own = {name: count * sequence_length for name, count in own.items()}
+        counted = [unit.value] if is_documents else []
+        full = sum((Fraction(catalog.sizes[name]) for name in own), Fraction(0)) if catalog.sizes else None
+        weights = dict(own)
+        for name, times in epochs.items():
+            weights[name] = max(weights.get(name, Fraction(0)) + times * catalog.sizes[name], Fraction(0))
+        if epochs or phase.counts:
+            full = sum(weights.values(), Fraction(0))
+        return cls(weights, phase.place, " and ".join([*counted, *(["epochs"] if epochs else [])]) or None, full)
+
+    def of_passes(self, passes: Fraction | None) -> int | None:
+        """The tokens of so many passes, rounded down."""
+        return None if passes is None or self.full is None else int(passes * self.full)
+
+    def shares(self, phase: str, remarks: list[Remark]) -> Iterator[tuple[str, Fraction]]:
+        """Shares of tokens by domain: as written where they are such and sum to 1, else divided, to 15 places."""
+        total = sum(self.weights.values(), Fraction(0))
+        if not total:
+            raise FormatError("all weights are 0: nothing could be drawn", code="weights-all-zero", place=self.place)
+        if self.counted:
+            message = f"phase {phase}: weights of {self.counted} are made shares of tokens by the catalog's sizes"
+            remarks.append(Remark("weights-converted", message))
+        elif abs(total - 1) <= SUM_TOLERANCE:
+            if all(_is_decimal(weight) for weight in self.weights.values()):
+                yield from self.weights.items()
+                return
+        else:
+            message = f"phase {phase}: weights sum to {decimal(total)}, and are divided by it"
+            remarks.append(Remark("weights-divided", message))
+        whole = apportion([weight / total for weight in self.weights.values()], WHOLE)
+        yield from zip(self.weights, (Fraction(part, WHOLE) for part in whole), strict=True)
+
+
+def _is_decimal(x: Fraction) -> bool:
+    """Whether a number can be written with a finite number of decimals."""
+    return not pow(10, x.denominator.bit_length(), x.denominator)
+
+
+def _by_domain(
+    keyed: Mapping[str, Fraction], phase: DeclaredPhase, catalog: _CatalogOf, declared: Declared
+) -> Mapping[str, Fraction]:
+    """Amounts by domain; those of keys that mean the same domain add up."""
+    amounts: dict[str, Fraction] = {}
+    for key, amount in keyed.items():
+        name = catalog.domain(key, declared.keyed_by, phase.place)
+        amounts[name] = amounts.get(name, Fraction(0)) + amount
+    return amounts
+
+
+def _sizes_read(
+    phases: Sequence[DeclaredPhase], weights: Sequence[Mapping[str, Fraction]], length: int, batch: int
+) -> dict[str, int]:
+    """What the run reads of each domain, up to a whole sequence; nothing where phases do not say how long they are."""
+    read: dict[str, Fraction] = {}
+    longest = max(phase.sequence_length or length for phase in phases)
+    for phase, own in zip(phases, weights, strict=True):
+        tokens = phase.tokens
+        if phase.steps is not None:
+            tokens = phase.steps * (phase.batch_sequences or batch) * (phase.sequence_length or length)
+        if tokens is None:
+            return {}
+        for name, share in own.items():
+            read[name] = read.get(name, Fraction(0)) + share * tokens
+    return {name: longest * (ceil(tokens / longest) or 1) for name, tokens in read.items()}
 
 
 def _settled(what: str, said: Sequence[T | None], given: T | None) -> T | None:
@@ -214,14 +306,33 @@ def _other(value: T | None, first: T | None) -> T | None:
     return value if value != first else None
 
 
+def _of_samples(phase: DeclaredPhase, batch: int) -> DeclaredPhase:
+    """The phase with its length in steps where it is one in samples; what is left of a step is one more."""
+    return phase if phase.samples is None else replace(phase, steps=-(-phase.samples // batch), samples=None)
+
+
+def _one_measure(phases: Sequence[DeclaredPhase], length: int, batch: int) -> Sequence[DeclaredPhase]:
+    """The phases, all in tokens, or, where some are in steps, all in those; what is left of a step is one more."""
+    if not any(phase.steps is not None for phase in phases):
+        return phases
+    return [
+        replace(phase, steps=_steps(phase, length, batch), tokens=None) if phase.tokens is not None else phase
+        for phase in phases
+    ]
+
+
+def _steps(phase: DeclaredPhase, length: int, batch: int) -> int:
+    step_tokens = (phase.sequence_length or length) * (phase.batch_sequences or batch)
+    return -(-(phase.tokens or 0) // step_tokens)
+
+
 def _extents(
-    phases: Sequence[DeclaredPhase], given: Given, catalog: _CatalogOf, remarks: list[Remark], step_tokens: int
-) -> tuple[list[DeclaredPhase], str, list[tuple[str, str] | None]]:
+    phases: Sequence[DeclaredPhase], catalog: _CatalogOf, remarks: list[Remark], step_tokens: int
+) -> tuple[Sequence[DeclaredPhase], str, list[tuple[str, str] | None]]:
     """The phases with their steps, the budget, and how long each is; the last is the rest.
 
     step_tokens: of a step, as the file says or as is set
     """
-    phases = _with_steps(phases, given.steps)
     steps = [phase.steps for phase in phases]
     if all(count is not None for count in steps):
         ends = [sum(count or 0 for count in steps[: i + 1]) for i in range(len(steps))]
@@ -279,7 +390,7 @@ def _with_steps(phases: Sequence[DeclaredPhase], steps: Sequence[int]) -> list[D
             said = "nothing is left for it" if phase.steps is None else f"the file says {phase.steps:,}"
             message = f"phase {phase.name} would have {count:,} steps: {said}"
             raise FormatError(message, code="import-conflict", place=phase.place)
-    return [replace(phase, steps=count, tokens=None) for phase, count in zip(phases, wanted, strict=True)]
+    return [replace(phase, steps=count, tokens=None, passes=None) for phase, count in zip(phases, wanted, strict=True)]
 
 
 def _path(catalog: Path, folder: Path) -> str:
@@ -291,6 +402,7 @@ def _heading(
     form: MixtureFormat, files: Sequence[SourceFile], declared: Declared, remarks: Sequence[Remark]
 ) -> Iterator[str]:
     names = ", ".join(file.path.name for file in files)
-    yield f"Imported from {names} ({form.title}); its weights count {declared.unit}, these are shares of tokens."
+    counted = "epochs" if not any(phase.weights for phase in declared.phases) else declared.unit
+    yield f"Imported from {names} ({form.title}); its weights count {counted}, these are shares of tokens."
     for remark in remarks:
         yield str(remark)

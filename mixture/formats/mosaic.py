@@ -1,13 +1,15 @@
 """MosaicML Streaming's streams, in the sections of an llm-foundry config: `proportion`, or exact counts with `choose`.
 
 Keys: streaming.Stream (mosaicml/streaming); train_loader.dataset, max_seq_len, max_duration and global_train_batch_size
-(mosaicml/llm-foundry). All streams of a dataset have the same one of proportion, repeat and choose.
+(mosaicml/llm-foundry). Either all streams have a proportion, or each has repeat, choose or none of
+them, which reads it once.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -20,9 +22,11 @@ from mixture.formats.reading import (
     Node,
     Reader,
     entries,
+    interpolated,
     number,
     optional,
     read_fields,
+    read_text,
     refuse,
     root_of,
     some_fields,
@@ -34,7 +38,11 @@ from mixture.formats.yaml_text import Number, yaml_text
 from mixture.units import quote
 
 _SCHEMES = ("proportion", "repeat", "choose")
-_BATCHES = re.compile("([1-9][0-9]*)ba")
+_DURATION = re.compile(r"([0-9][0-9_]*(?:\.[0-9]*)?(?:[eE][0-9]{1,2})?)(ep|ba|sp|tok)?")
+_ABBREVIATED = re.compile(r"([0-9]+(?:\.[0-9]+)?)([kmbt])")
+_ABBREVIATIONS = {"k": 10**3, "m": 10**6, "b": 10**9, "t": 10**12}
+_Stream = tuple[str | None, Fraction, Node]
+"""The key of its weight, or None; the weight; where it is."""
 
 
 def write(run: Run) -> Bodies:
@@ -90,98 +98,136 @@ def read(files: Sequence[SourceFile], unit: WeightUnit) -> Declared:
 
 
 def _read(source: SourceFile, unit: WeightUnit) -> Declared:
-    root, left_out = root_of(source), LeftOut()
+    root, left_out = interpolated(root_of(source)), LeftOut()
     dataset_of = partial(_read_dataset, left_out=left_out)
+    loader: dict[str, Reader] = {"dataset": dataset_of, "drop_last": _read_flag}
     readers: dict[str, Reader] = {
-        "max_seq_len": _constant(left_out),
-        "global_train_batch_size": _constant(left_out),
+        "max_seq_len": _count(left_out),
+        "global_train_batch_size": _count(left_out),
         "max_duration": partial(_read_duration, left_out=left_out),
-        "train_loader": partial(some_fields, readers={"dataset": dataset_of}, left_out=left_out),
+        "train_loader": partial(some_fields, readers=loader, left_out=left_out),
+        "tokenizer": optional(partial(some_fields, readers={"name": optional(read_text)}, left_out=left_out)),
     }
     said = some_fields(root, readers, left_out)
     dataset: dict[str, Any] = said.get("train_loader", {}).get("dataset", {})
-    if "streams" not in dataset:
-        refuse(root.place, "the key 'train_loader.dataset.streams' is missing", code="missing-key")
-    weights, scheme = _one_scheme(dataset["streams"], root)
-    batch, steps = said.get("global_train_batch_size"), said.get("max_duration")
-    if steps is None and batch and dataset.get("epoch_size") and not dataset["epoch_size"] % batch:
-        steps = dataset["epoch_size"] // batch
+    streams: dict[str, _Stream] | None = dataset.get("streams")
+    if streams is None:
+        path = dataset.get("remote") or dataset.get("local")
+        if path is None:
+            refuse(root.place, "the key 'train_loader.dataset.streams' is missing", code="missing-key")
+        streams = {path: (None, Fraction(0), root)}
+    scheme = _scheme(streams)
+    batch = said.get("global_train_batch_size")
     phase = DeclaredPhase(
-        weights,
+        {name: amount for name, (own, amount, _) in streams.items() if own == scheme},
         root.place,
         name=phase_name(source),
-        steps=steps,
         sequence_length=said.get("max_seq_len") or dataset.get("max_seq_len"),
         batch_sequences=batch,
+        epochs={
+            name: Fraction(1) if own is None else amount
+            for name, (own, amount, _) in streams.items()
+            if own in (None, "repeat")
+        },
+        counts=scheme == "choose",
     )
     return Declared(
-        phases=(phase,),
-        keyed_by=KeyedBy.DOMAIN,
-        unit=WeightUnit.EPOCHS if scheme == "repeat" else unit,
+        phases=(_with_length(phase, said, dataset),),
+        keyed_by=KeyedBy.DOMAIN if "streams" in dataset else KeyedBy.PATH,
+        unit=unit,
+        tokenizer=(said.get("tokenizer") or {}).get("name"),
         seed=dataset.get("shuffle_seed"),
         remarks=left_out.remarks(),
     )
 
 
-def _constant(left_out: LeftOut) -> Callable[[Node], int | None]:
-    """A whole number; a variable of the config, `${variables.max_seq_len}`, is left out."""
+def _scheme(streams: Mapping[str, _Stream]) -> str:
+    """Whether weights are shares or counts. Streams without a weight are read once; shares and counts do not mix."""
+    shares = [name for name, (scheme, _, _) in streams.items() if scheme == "proportion"]
+    other = next((name for name in streams if name not in shares), None)
+    if shares and other is not None:
+        place = streams[other][2].place
+        message = f"{quote(shares[0])} has a proportion, and {quote(other)} has none"
+        refuse(
+            place, message, code="weights-mixed", hint="proportion for all, or repeat, choose and no weight for each"
+        )
+    return "proportion" if shares else "choose"
 
-    def read_constant(node: Node) -> int | None:
+
+def _with_length(phase: DeclaredPhase, said: Mapping[str, Any], dataset: Mapping[str, Any]) -> DeclaredPhase:
+    """The phase as long as `max_duration` says: in batches, samples, tokens or epochs of `epoch_size` samples."""
+    batch: int | None = phase.batch_sequences
+    size: int | None = dataset.get("epoch_size")
+    if said.get("max_duration") is None:
+        return phase if not batch or not size or size % batch else replace(phase, steps=size // batch)
+    if size is None and phase.counts and not phase.epochs:
+        size = int(sum(phase.weights.values()))
+    amount, measure = said["max_duration"]
+    match measure:
+        case "ba":
+            return replace(phase, steps=int(amount))
+        case "sp":
+            return replace(phase, samples=int(amount))
+        case "tok":
+            return replace(phase, tokens=int(amount))
+    if size is None:
+        return replace(phase, passes=amount)
+    if batch is None:
+        return replace(phase, samples=int(amount * size))
+    steps = size // batch if said["train_loader"].get("drop_last") else -(-size // batch)
+    return replace(phase, steps=int(amount * steps))
+
+
+def _count(left_out: LeftOut, *, least: int = 1) -> Callable[[Node], int | None]:
+    """A count as Streaming reads it, `64k` too; a variable that the file does not define is left out."""
+
+    def read_count(node: Node) -> int | None:
         if "${" in word(node):
             left_out.note(node)
             return None
-        return whole(node, least=1)
+        abbreviated = _ABBREVIATED.fullmatch(word(node).strip().lower())
+        if abbreviated is not None:
+            return int(Fraction(abbreviated[1]) * _ABBREVIATIONS[abbreviated[2]])
+        return whole(node, least=least)
 
-    return read_constant
+    return read_count
 
 
-def _read_duration(node: Node, *, left_out: LeftOut) -> int | None:
-    match = _BATCHES.fullmatch(word(node))
-    if not match:
-        left_out.note(node)  # in epochs or tokens: what that is in steps, the file does not say
-    return int(match[1]) if match else None
+def _read_flag(node: Node) -> bool:
+    return word(node).lower() == "true"
+
+
+def _read_duration(node: Node, *, left_out: LeftOut) -> tuple[Fraction, str] | None:
+    """How much, of what: a bare number is epochs, as Composer takes it."""
+    match = _DURATION.fullmatch(word(node).strip())
+    if match is None or not Fraction(match[1].replace("_", "")):
+        left_out.note(node)
+        return None
+    return Fraction(match[1].replace("_", "")), match[2] or "ep"
 
 
 def _read_dataset(node: Node, *, left_out: LeftOut) -> dict[str, Any]:
     readers: dict[str, Reader] = {
-        "streams": partial(entries, read=partial(_read_stream, left_out=left_out)),
-        "epoch_size": optional(_constant(left_out)),
-        "max_seq_len": _constant(left_out),
-        "shuffle_seed": _constant_seed(left_out),
+        "streams": optional(partial(entries, read=partial(_read_stream, left_out=left_out))),
+        "remote": optional(read_text),
+        "local": optional(read_text),
+        "epoch_size": optional(_count(left_out)),
+        "max_seq_len": optional(_count(left_out)),
+        "shuffle_seed": optional(_count(left_out, least=0)),
     }
-    return some_fields(node, readers, left_out)
+    return {key: value for key, value in some_fields(node, readers, left_out).items() if value is not None}
 
 
-def _constant_seed(left_out: LeftOut) -> Callable[[Node], int | None]:
-    def read_seed(node: Node) -> int | None:
-        if "${" in word(node):
-            left_out.note(node)
-            return None
-        return whole(node)
-
-    return read_seed
-
-
-def _read_stream(node: Node, *, left_out: LeftOut) -> tuple[str | None, Fraction, Node]:
+def _read_stream(node: Node, *, left_out: LeftOut) -> _Stream:
     readers: dict[str, Reader] = {
-        **dict.fromkeys(_SCHEMES, number),
+        **dict.fromkeys(_SCHEMES, optional(number)),
         **left_out.keys("remote", "local", "split", "download_retry", "download_timeout", "validate_hash", "keep_zip"),
     }
     fields = read_fields(node, readers)
-    schemes = [scheme for scheme in _SCHEMES if scheme in fields]
+    schemes = [scheme for scheme in _SCHEMES if fields.get(scheme) is not None]
     if len(schemes) > 1:
         refuse(node.place, f"{schemes[0]} and {schemes[1]} are both given", code="key-conflict", hint="one is right")
     return (schemes[0], fields[schemes[0]], node) if schemes else (None, Fraction(0), node)
-
-
-def _one_scheme(streams: dict[str, tuple[str | None, Fraction, Node]], root: Node) -> tuple[dict[str, Fraction], str]:
-    schemes = {scheme for scheme, _, _ in streams.values()}
-    if None in schemes or len(schemes) != 1:
-        without = next((name for name, (scheme, _, _) in streams.items() if scheme is None), None)
-        place = root.place if without is None else streams[without][2].place
-        message = "the streams are weighed in several ways" if without is None else f"{quote(without)} has no weight"
-        refuse(place, message, code="weights-mixed", hint=f"all have one of {', '.join(_SCHEMES)}")
-    return {name: weight for name, (_, weight, _) in streams.items()}, str(schemes.pop())
 
 
 FORMAT = MixtureFormat(

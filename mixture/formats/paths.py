@@ -54,6 +54,16 @@ def domain_of(path: str, known: Mapping[str, str], catalog: Catalog) -> str:
     return name
 
 
+def short_names(paths: Sequence[str]) -> dict[str, str]:
+    """Names for paths that no catalog knows: each without the folders that all are in; itself where two were alike."""
+    parts = [path.rstrip("/").split("/") for path in paths]
+    shared = 0
+    while parts and all(len(own) > shared + 1 and own[shared] == parts[0][shared] for own in parts):
+        shared += 1
+    names = ["/".join(own[shared:]) for own in parts]
+    return dict(zip(paths, paths if len(set(names)) < len(names) or not all(names) else names, strict=True))
+
+
 def _column(name: str, domains: Sequence[str], catalog: Catalog | None) -> Mapping[str, str]:
     if catalog is None:
         raise FormatError(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any, TypeVar
@@ -32,12 +33,14 @@ __all__ = [
     "entries",
     "exact",
     "has_key",
+    "interpolated",
     "is_null",
     "items",
     "number",
     "optional",
     "read_fields",
     "read_items",
+    "read_scalar",
     "read_text",
     "refuse",
     "root_of",
@@ -50,6 +53,9 @@ T = TypeVar("T")
 
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?")
 _NAMED = 8
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][\w.-]*)\}")
+_DEEPEST = 8
+"""Variables that name variables, one inside another."""
 
 
 class LeftOut:
@@ -57,6 +63,7 @@ class LeftOut:
 
     def __init__(self) -> None:
         self._paths: dict[str, None] = {}
+        self._read_as: dict[str, None] = {}
 
     def keys(self, *names: str) -> dict[str, Reader]:
         """Readers that only note that the keys are there."""
@@ -66,14 +73,19 @@ class LeftOut:
         """Notes a key; those of a list or of many alike are one."""
         self._paths.setdefault(re.sub(r"\[[0-9]+\]", "[…]", node.place.path))
 
+    def read_as(self, message: str) -> None:
+        """Notes how something was read that the file leaves open."""
+        self._read_as.setdefault(message)
+
     def remarks(self) -> tuple[Remark, ...]:
-        """One remark that names them."""
+        """One remark that names the keys, and one for each thing that the file leaves open."""
+        open_ = tuple(Remark("read-as", message) for message in self._read_as)
         if not self._paths:
-            return ()
+            return open_
         paths = list(self._paths)
         more = f" and {len(paths) - _NAMED:,} more" if len(paths) > _NAMED else ""
         named = ", ".join(quote(path) for path in paths[:_NAMED])
-        return (Remark("keys-left-out", f"a spec has no place for what stands at {named}{more}"),)
+        return (Remark("keys-left-out", f"a spec has no place for what stands at {named}{more}"), *open_)
 
 
 def root_of(source: SourceFile) -> Node:
@@ -93,6 +105,41 @@ def root_of(source: SourceFile) -> Node:
             place=error.place,
             hint="let the trainer write the file out, and import that",
         ) from error
+
+
+def interpolated(root: Node) -> Node:
+    """The nodes with variables such as `${variables.seed}` replaced by what they name in the same file.
+
+    Those that name nothing there, or come from elsewhere, as `${oc.env:HOME}`, stay as they are written.
+    """
+    return _resolved(root, root, ())
+
+
+def _resolved(node: Node, root: Node, inside: tuple[str, ...]) -> Node:
+    if isinstance(node, MappingNode):
+        return MappingNode(tuple((key, _resolved(value, root, inside)) for key, value in node.entries), node.place)
+    if isinstance(node, Sequence):
+        return Sequence(tuple(_resolved(item, root, inside) for item in node.items), node.place)
+    whole_name = _VARIABLE.fullmatch(node.text)
+    if whole_name is not None:
+        return replace(_variable(whole_name[1], node, root, inside), place=node.place)
+    text = _VARIABLE.sub(lambda match: _text_of(_variable(match[1], node, root, inside), match[0]), node.text)
+    return replace(node, text=text)
+
+
+def _variable(name: str, node: Scalar, root: Node, inside: tuple[str, ...]) -> Node:
+    """What a variable names, itself without variables; the node where it names nothing, or itself."""
+    found: Node | None = root
+    for part in name.split("."):
+        held = found.entries if isinstance(found, MappingNode) else ()
+        found = next((value for key, value in held if key.text == part), None)
+    if found is None or name in inside or len(inside) >= _DEEPEST:
+        return node
+    return _resolved(found, root, (*inside, name))
+
+
+def _text_of(node: Node, written: str) -> str:
+    return node.text if isinstance(node, Scalar) and not _VARIABLE.search(node.text) else written
 
 
 def some_fields(node: Node, readers: Mapping[str, Reader], left_out: LeftOut) -> dict[str, Any]:

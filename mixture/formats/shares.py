@@ -40,17 +40,9 @@ def texts_of(
     return tuple(plain(decimal(count / total, digits=FLOAT_DIGITS)) for count in counts)
 
 
-def token_weights(weights: Mapping[str, Fraction], unit: WeightUnit, catalog: Catalog) -> Mapping[str, Fraction]:
-    """Weights by domain in a unit as weights of tokens; they sum to whatever they sum to."""
-    match unit:
-        case WeightUnit.DOCUMENTS:
-            return {
-                name: _near(weight * mean_length(name, catalog)) if weight else weight
-                for name, weight in weights.items()
-            }
-        case WeightUnit.EPOCHS:
-            return {name: weight * catalog.domains[catalog.index(name)].tokens for name, weight in weights.items()}
-    return weights
+def token_weights(weights: Mapping[str, Fraction], catalog: Catalog) -> Mapping[str, Fraction]:
+    """Weights of documents by domain as weights of tokens; they sum to whatever they sum to."""
+    return {name: _near(weight * mean_length(name, catalog)) if weight else weight for name, weight in weights.items()}
 
 
 def mean_length(name: str, catalog: Catalog | None) -> Fraction:
