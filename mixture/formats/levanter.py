@@ -52,6 +52,9 @@ _OTHER_KEYS = (
 )  # fmt: skip
 
 HOLDS = frozenset({Holds.PHASES, Holds.BATCHES})
+_LENGTHS = ("max_seq_len", "seq_len")
+"""What a model calls its sequence length, which counts where `train_seq_len` is not set; later and earlier versions."""
+_LENGTH = partial(whole, least=1)
 
 
 def write(run: Run) -> Bodies:
@@ -138,19 +141,23 @@ def _read(source: SourceFile, unit: WeightUnit) -> Declared:
         trainer_of = partial(_read_trainer, left_out=left_out)
         readers: dict[str, Reader] = {
             "data": data_of,
-            "trainer": trainer_of,
-            "train_seq_len": optional(partial(whole, least=1)),
+            "trainer": optional(trainer_of),
+            "train_seq_len": optional(_LENGTH),
+            "model": optional(partial(some_fields, readers=dict.fromkeys(_LENGTHS, _LENGTH), left_out=left_out)),
+            "data_seed": optional(whole),
         }
         config = some_fields(root, readers, left_out)
-    data, trainer = config["data"], config.get("trainer", {})
+    data, trainer = config["data"], config.get("trainer") or {}
+    model: dict[str, int] = config.get("model") or {}
+    length = config.get("train_seq_len") or next((model[key] for key in _LENGTHS if key in model), None)
+    seed = config.get("data_seed")
     batches: list[_From[int]] = trainer.get("train_batch_size", [])
     return Declared(
-        phases=tuple(
-            _phases(data["train_weights"], batches, trainer.get("num_train_steps"), config.get("train_seq_len"))
-        ),
+        phases=tuple(_phases(data["train_weights"], batches, trainer.get("num_train_steps"), length)),
         keyed_by=KeyedBy.DOMAIN,
         unit=unit,
         tokenizer=data.get("tokenizer"),
+        seed=trainer.get("seed") if seed is None else seed,
         remarks=left_out.remarks(),
     )
 
@@ -159,11 +166,16 @@ def _read_data(node: Node, *, left_out: LeftOut) -> dict[str, Any]:
     readers: dict[str, Reader] = {
         "tokenizer": read_text,
         "components": partial(_read_components, left_out=left_out),
-        "train_weights": _read_weights,
+        "train_weights": optional(_read_weights),
         **left_out.keys(*_OTHER_KEYS),
     }
-    data = read_fields(node, readers, required=("train_weights",))
-    if "components" in data:
+    data = read_fields(node, readers, required=() if has_key(node, "components") else ("train_weights",))
+    if data.get("train_weights") is None:
+        if "components" not in data:
+            refuse(node.place, "the key 'train_weights' is missing", code="missing-key")
+        # Levanter gives each component the same weight, whatever its size.
+        data["train_weights"] = [_From(0, dict.fromkeys(data["components"], Fraction(1)), node.place)]
+    elif "components" in data:
         _check_components(data["train_weights"], data["components"])
     return data
 
@@ -196,7 +208,11 @@ def _read_stage(node: Node) -> _From[dict[str, Fraction]]:
 
 
 def _read_trainer(node: Node, *, left_out: LeftOut) -> dict[str, Any]:
-    readers: dict[str, Reader] = {"train_batch_size": _read_batches, "num_train_steps": partial(whole, least=1)}
+    readers: dict[str, Reader] = {
+        "train_batch_size": _read_batches,
+        "num_train_steps": partial(whole, least=1),
+        "seed": optional(whole),
+    }
     return some_fields(node, readers, left_out)
 
 
