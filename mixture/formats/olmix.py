@@ -6,7 +6,8 @@ Read: a config with `mix`, flat (`dclm:science: {weight, repetition_factor}`) or
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -39,6 +40,11 @@ from mixture.formats.yaml_text import Number, Row, yaml_text
 from mixture.units import format_exact, quote
 
 LEVELS = ("source", "topic", "quality")
+SEQUENCE_LENGTH = 8192
+"""Of all runs that Olmix launches."""
+TOKENS_PER_PARAMETER = 20
+"""Of a run whose `chinchilla_multiple` is 1."""
+_MODEL = re.compile("olmo[0-9]+_([0-9]{1,4})([mb])")
 _OF_A_DOMAIN = ("weight", "repetition_factor")
 
 
@@ -84,18 +90,51 @@ def _read(source: SourceFile, unit: WeightUnit) -> Declared:
             "name": read_text,
             "mix": partial(_read_mix, left_out=left_out),
             "priors": partial(_read_priors, left_out=left_out),
-            **left_out.keys("description", "infra", "training", "data", "eval", "max_tokens", "swarm"),
+            "training": optional(partial(_read_training, left_out=left_out)),
+            "max_tokens": optional(partial(whole, least=1)),
+            **left_out.keys("description", "infra", "data", "eval", "swarm", "group_id"),
         }
         said = read_fields(root, readers, required=("mix",))
         mix = said["mix"]
+    training: dict[str, Any] = said.get("training") or {}
+    phase = DeclaredPhase(
+        mix,
+        root.place,
+        name=phase_name(source),
+        tokens=said.get("max_tokens") or _chinchilla_tokens(training),
+        batch_sequences=training.get("global_batch_size"),
+    )
     return Declared(
-        phases=(DeclaredPhase(mix, root.place, name=phase_name(source)),),
+        phases=(phase,),
         keyed_by=KeyedBy.DOMAIN,
         unit=unit,
         name=said.get("name"),
+        usual_length=SEQUENCE_LENGTH,
+        tokenizer=training.get("tokenizer"),
+        seed=training.get("seed"),
         tokens=said.get("priors", {}),
         remarks=left_out.remarks(),
     )
+
+
+def _read_training(node: Node, *, left_out: LeftOut) -> dict[str, Any]:
+    readers: dict[str, Reader] = {
+        "tokenizer": optional(read_text),
+        "seed": optional(whole),
+        "global_batch_size": optional(partial(whole, least=1)),
+        "proxy_model_id": read_text,
+        "chinchilla_multiple": number,
+    }
+    return some_fields(node, readers, left_out)
+
+
+def _chinchilla_tokens(training: Mapping[str, Any]) -> int | None:
+    """How long Olmix trains a model of this size, which its name ends with; None where it says none."""
+    model = _MODEL.fullmatch(training.get("proxy_model_id", ""))
+    multiple: Fraction | None = training.get("chinchilla_multiple")
+    if model is None or multiple is None:
+        return None
+    return int(TOKENS_PER_PARAMETER * int(model[1]) * {"m": 10**6, "b": 10**9}[model[2]] * multiple) or None
 
 
 def _unique(pairs: list[tuple[str, Fraction, Node]]) -> Iterator[tuple[str, Fraction]]:
