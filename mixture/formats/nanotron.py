@@ -80,6 +80,7 @@ class _Stage:
     name: str
     first_step: int
     weights: dict[str, Fraction]
+    epochs: dict[str, Fraction]
     place: Place
     sequence_length: int | None
     seed: int | None
@@ -87,14 +88,31 @@ class _Stage:
 
 
 def read(files: Sequence[SourceFile], unit: WeightUnit) -> Declared:
-    """A config with its stages; of several files, each is a stretch of its own."""
-    return merged([_read(source, unit) for source in files])
+    """A config with its stages. A later file that begins with all stages of the one before replaces it: a run that is
+    stopped to add a stage has such files. Any other is a stretch of its own.
+    """
+    parts: list[Declared] = []
+    for source in files:
+        part = _read(source, unit)
+        if parts and _begins_with(part.phases, parts[-1].phases):
+            parts.pop()
+        parts.append(part)
+    return merged(parts)
+
+
+def _begins_with(phases: Sequence[DeclaredPhase], earlier: Sequence[DeclaredPhase]) -> bool:
+    return len(phases) > len(earlier) and all(
+        (phase.name, phase.weights, phase.epochs) == (before.name, before.weights, before.epochs)
+        for phase, before in zip(phases, earlier, strict=False)
+    )
 
 
 def _read(source: SourceFile, unit: WeightUnit) -> Declared:
     left_out = LeftOut()
+    tokenizer_of = partial(some_fields, readers={"tokenizer_name_or_path": optional(read_text)}, left_out=left_out)
     readers: dict[str, Reader] = {
         "data_stages": partial(items, read=partial(_read_stage, left_out=left_out)),
+        "tokenizer": optional(tokenizer_of),
         "tokens": optional(partial(_read_tokens, left_out=left_out)),
         "parallelism": optional(partial(some_fields, readers={"dp": _COUNT}, left_out=left_out)),
     }
@@ -107,11 +125,12 @@ def _read(source: SourceFile, unit: WeightUnit) -> Declared:
     batch = tokens.get("batch_accumulation_per_replica")
     if batch is not None:
         batch *= tokens["micro_batch_size"] * (said.get("parallelism") or {}).get("dp", 1)
+    tokenizers = [stage.tokenizer for stage in stages] + [(said.get("tokenizer") or {}).get("tokenizer_name_or_path")]
     return Declared(
         phases=tuple(_phases(stages, tokens.get("train_steps"), tokens.get("sequence_length"), batch)),
         keyed_by=KeyedBy.PATH,
         unit=unit,
-        tokenizer=next((stage.tokenizer for stage in stages if stage.tokenizer is not None), None),
+        tokenizer=next((tokenizer for tokenizer in tokenizers if tokenizer is not None), None),
         seed=stages[0].seed,
         remarks=left_out.remarks(),
     )
@@ -133,6 +152,7 @@ def _phases(
             stage.weights,
             stage.place,
             name=stage.name,
+            epochs=stage.epochs,
             steps=None if end is None else end - stage.first_step,
             sequence_length=stage.sequence_length or sequence_length,
             batch_sequences=batch,
@@ -161,10 +181,11 @@ def _read_stage(node: Node, *, left_out: LeftOut) -> _Stage:
         name=fields["name"],
         first_step=fields["start_training_step"] - 1,
         weights=data["dataset"][0],
+        epochs=data["dataset"][1],
         place=node.place,
         sequence_length=fields.get("sequence_length"),
         seed=data.get("seed"),
-        tokenizer=data["dataset"][1],
+        tokenizer=data["dataset"][2],
     )
 
 
@@ -177,7 +198,8 @@ def _read_data(node: Node, *, left_out: LeftOut) -> dict[str, Any]:
     return read_fields(node, readers, required=("dataset",))
 
 
-def _read_dataset(node: Node, *, left_out: LeftOut) -> tuple[dict[str, Fraction], str | None]:
+def _read_dataset(node: Node, *, left_out: LeftOut) -> tuple[dict[str, Fraction], dict[str, Fraction], str | None]:
+    """Weights by folder, how often folders are read whole where there are no weights, and the tokenizer."""
     readers: dict[str, Reader] = {
         "dataset_folder": _read_folders,
         "dataset_weights": optional(partial(items, read=number)),
@@ -188,18 +210,18 @@ def _read_dataset(node: Node, *, left_out: LeftOut) -> tuple[dict[str, Fraction]
     }
     fields = read_fields(node, readers, required=("dataset_folder",))
     if isinstance(fields["dataset_folder"], dict):
-        return fields["dataset_folder"], fields.get("tokenizer_name")
+        return fields["dataset_folder"], {}, fields.get("tokenizer_name")
     folders: list[str] = fields["dataset_folder"]
     weights: list[Fraction] | None = fields.get("dataset_weights")
-    if weights is None and len(folders) == 1:
-        weights = [Fraction(1)]
-    if weights is None or len(weights) != len(folders):
-        message = f"{len(folders):,} folders and {0 if weights is None else len(weights):,} weights"
-        refuse(node.place, message, code="weights-missing", hint="each folder has a weight")
+    if weights is not None and len(weights) != len(folders):
+        message = f"{len(folders):,} folders and {len(weights):,} weights"
+        refuse(node.place, message, code="weights-missing", hint="each folder has a weight, or none has")
     if len(set(folders)) < len(folders):
         twice = next(folder for i, folder in enumerate(folders) if folder in folders[:i])
         refuse(node.place, f"the folder {quote(twice)} stands twice", code="duplicate-source")
-    return dict(zip(folders, weights, strict=True)), fields.get("tokenizer_name")
+    if weights is None and len(folders) > 1:
+        return {}, dict.fromkeys(folders, Fraction(1)), fields.get("tokenizer_name")
+    return dict(zip(folders, weights or [Fraction(1)], strict=True)), {}, fields.get("tokenizer_name")
 
 
 def _read_folders(node: Node) -> list[str] | dict[str, Fraction]:
