@@ -7,7 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mixture.catalog import Catalog, read_catalog
-from mixture.formats import FORMATS, Exported, Given, Holds, Imported, WeightUnit, export, import_mixture, read_file
+from mixture.formats import (
+    FORMATS,
+    Exported,
+    Given,
+    Holds,
+    Imported,
+    SourceFile,
+    WeightUnit,
+    export,
+    import_mixture,
+    read_file,
+)
 from mixture.plan import Lock, Plan, make_lock, make_plan
 from mixture.schedule import Segment
 from mixture.spec import load_spec
@@ -79,6 +90,14 @@ def _weighed(plan: Plan | Lock, segment: Segment) -> tuple[int, int, int, dict[s
     names = [domain.name for domain in plan.data.domains]
     weights = {name: weight for name, weight in zip(names, segment.weights, strict=True) if weight}
     return segment.first_step, segment.steps, segment.sequence_length, weights
+
+
+def brought_in(name: str, text: str, folder: Path, **given: object) -> tuple[Imported, Plan]:
+    """What an import makes of a text, and the plan of it."""
+    file = SourceFile(folder / f"file.{'json' if text.lstrip()[:1] in '[{' else 'yaml'}", text)
+    imported = import_mixture(FORMATS[name], [file], folder, Given(**given))  # type: ignore[arg-type]
+    spec, *_ = put(folder, imported.files)
+    return imported, make_plan(load_spec(spec))
 
 
 def catalog_of(folder: Path, text: str) -> Catalog:

@@ -1,6 +1,7 @@
 """Mixtures that labs have published, in the shape of their files.
 
 olmo3_midtraining_ratios.csv: the sources and ratios of OLMo3-32B-midtraining-modelnamefilter.yaml (allenai/OLMo-core).
+smollm3_stages.csv: the folders and weights of stage3_9T_11T.yaml (huggingface/smollm, text/pretraining/smollm3).
 """
 
 from __future__ import annotations
@@ -10,22 +11,14 @@ import json
 from pathlib import Path
 
 import pytest
-from format_trips import catalog_of, put, weighed
+from format_trips import brought_in, catalog_of, weighed
 
-from mixture.formats import FORMATS, Given, Imported, SourceFile, export, import_mixture
-from mixture.plan import Plan, make_plan, read_lock
-from mixture.spec import load_spec
+from mixture.formats import FORMATS, SourceFile, export, import_mixture
+from mixture.plan import read_lock
 
 MIXTURES = Path(__file__).parents[2] / "mixtures"
 RATIOS = Path(__file__).parent / "olmo3_midtraining_ratios.csv"
-
-
-def brought_in(name: str, text: str, folder: Path, **given: object) -> tuple[Imported, Plan]:
-    """What an import makes of a text, and the plan of it."""
-    file = SourceFile(Path(f"file.{'json' if text.lstrip()[:1] in '[{' else 'yaml'}"), text)
-    imported = import_mixture(FORMATS[name], [file], folder, Given(**given))  # type: ignore[arg-type]
-    spec, *_ = put(folder, imported.files)
-    return imported, make_plan(load_spec(spec))
+SMOLLM3 = Path(__file__).parent / "smollm3_stages.csv"
 
 
 def test_the_artefact_of_the_announced_marin_mixture_gives_the_lock_of_its_spec(tmp_path):
@@ -86,7 +79,7 @@ def test_the_ratios_of_the_olmo_midtraining_do_not_sum_to_one_and_that_is_said(t
 OLMIX = """\
 name: mix-heavy-code
 description: half of it code
-training: {tokenizer: dolma2, seed: 42}
+training: {proxy_model_id: olmo3_14m, tokenizer: dolma2, chinchilla_multiple: 0.5, seed: 42, global_batch_size: 16}
 data:
   sources:
   - name: dclm
@@ -115,7 +108,7 @@ priors:
 
 
 def test_a_nested_mix_of_olmix_is_multiplied_out_with_its_priors_as_the_catalog(tmp_path):
-    imported, plan = brought_in("olmix", OLMIX, tmp_path, steps=(10,))
+    imported, plan = brought_in("olmix", OLMIX, tmp_path)
     shares = dict(zip(plan.catalog.names, map(float, plan.phases[0].shares), strict=True))
     assert shares == pytest.approx(
         {
@@ -130,6 +123,12 @@ def test_a_nested_mix_of_olmix_is_multiplied_out_with_its_priors_as_the_catalog(
     )
     assert plan.catalog.tokens == 934_700_000_000
     assert imported.mixture == "mix-heavy-code"
+    assert (plan.spec.seed, plan.tokenizer) == (42, "dolma2")
+    # 0.5 · 20 · 14M tokens in steps of 16 sequences of 8,192, the length of every run that Olmix launches
+    assert weighed(plan)[0][1:3] == (round(140_000_000 / (16 * 8192)), 8192)
+    assert [remark.message for remark in imported.remarks if remark.code == "not-in-the-file"] == [
+        "the sequence length is not said; 8,192 is set, change it in the spec"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -172,8 +171,9 @@ def test_an_llm_foundry_config_with_repeats_is_weighed_by_the_sizes_of_its_strea
     imported, plan = brought_in("mosaic", LLM_FOUNDRY, tmp_path / "in", catalog=catalog)
     shares = dict(zip(plan.catalog.names, map(float, plan.phases[0].shares), strict=True))
     assert shares == pytest.approx({"web": 4 / 6, "code": 2 / 6}, abs=1e-15)
-    assert (plan.steps, plan.phases[0].laid.batch_sequences) == (4800, 256)
-    assert {"not-in-the-file", "weights-converted", "keys-left-out"} <= {remark.code for remark in imported.remarks}
+    assert weighed(plan)[0][1:3] == (4800, 2048)
+    assert (plan.phases[0].laid.batch_sequences, plan.spec.seed) == (256, 17)
+    assert {remark.code for remark in imported.remarks} == {"weights-converted", "keys-left-out"}
 
 
 def test_a_command_line_of_megatron_is_read_as_it_is_typed(tmp_path):
@@ -214,5 +214,80 @@ optimizer: {learning_rate: 1e-3}
     assert weighed(plan) == [(0, 100, 4096, {"code": 25 * 10**13, "web": 75 * 10**13})]
     said = {remark.code: remark.message for remark in imported.remarks}
     assert "sum to 4" in said["weights-divided"]
-    assert "'model'" in said["keys-left-out"]
+    assert "'model.type'" in said["keys-left-out"]
     assert "sequence length is not said; 4,096 is set" in said["not-in-the-file"]
+
+
+SMOLLM3_REST = """\
+general:
+  benchmark_csv_path: null
+  run: loubna-48n-2105-decay
+  seed: 6
+model:
+  model_config:
+    max_position_embeddings: 4096
+parallelism:
+  context_parallel_size: 1
+  dp: 192
+  tp: 2
+profiler: null
+tokenizer:
+  tokenizer_max_length: 4096
+  tokenizer_name_or_path: meta-llama/Llama-3.2-1B
+  tokenizer_revision: null
+tokens:
+  batch_accumulation_per_replica: 1
+  limit_test_batches: 0
+  micro_batch_size: 3
+  sequence_length: 4096
+  train_steps: 4720000
+lighteval:
+  parallelism:
+    dp: 4
+"""
+
+
+def smollm3(num_stages: int) -> str:
+    """The config of SmolLM3 with its first stages, as its three files have one, two and three of them."""
+    with SMOLLM3.open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    lines = ["data_stages:"]
+    for stage, first in list(dict.fromkeys((row["stage"], row["first_step"]) for row in rows))[:num_stages]:
+        own = [row for row in rows if row["stage"] == stage]
+        lines += ["- data:", "    dataset:", "      dataset_read_path: # on the disks of the nodes"]
+        lines += [f"      - /scratch/smollm3-data/{row['dataset'].split('/')[-1]}" for row in own]
+        lines += ["      dataset_folder:"]
+        lines += [f"      - s3://smollm3/datasets/{row['dataset']}/" for row in own]
+        lines += ["      dataset_weights:", *(f"      - {row['weight']} # of all" for row in own)]
+        lines += ["      pad_samples_to_global_batch_size: false", "      return_positions: true"]
+        lines += ["      token_size_in_bytes: 4", "      tokenizer_name: meta-llama/Llama-3.2-1B"]
+        lines += ["      use_old_brrr_dataloader: false", "      vocab_size: 128256"]
+        lines += ["    num_loading_workers: 0", "    seed: 6", f"  name: {stage}", f"  start_training_step: {first}"]
+    return "\n".join(lines) + "\n" + SMOLLM3_REST
+
+
+def test_smollm3_is_imported_from_its_config_alone(tmp_path):
+    imported, plan = brought_in("nanotron", smollm3(3), tmp_path)
+    assert [phase.name for phase in plan.phases] == ["stable", "stable stage 2", "decay stage"]
+    assert [segment[:2] for segment in weighed(plan)] == [(0, 3450000), (3450000, 748000), (4198000, 522000)]
+    assert plan.tokens == 4_720_000 * 2_359_296
+    assert (plan.spec.seed, plan.tokenizer) == (6, "meta-llama/Llama-3.2-1B")
+    decay = dict(zip(plan.catalog.names, plan.phases[2].shares, strict=True))
+    assert float(decay["dclm/dclm"]) == pytest.approx(0.3 / 1.00565, rel=1e-12)
+    assert {remark.code for remark in imported.remarks} == {"keys-left-out", "weights-divided", "sizes-not-in-the-file"}
+    assert [one.split("sum to ")[1] for one in map(str, imported.remarks) if "sum to" in one] == [
+        "1.00005, and are divided by it", "1.00565, and are divided by it"
+    ]  # fmt: skip
+    # Sizes that nobody published are those that the run reads.
+    assert {finding.code.value for finding in plan.findings if finding.level.value == "error"} == set()
+    sizes = catalog_of(tmp_path / "table", imported.files["catalog.csv"])
+    _, again = brought_in("nanotron", smollm3(3), tmp_path / "again", catalog=sizes)
+    assert weighed(again) == weighed(plan)
+
+
+def test_files_that_each_add_a_stage_are_the_last_of_them(tmp_path):
+    files = [SourceFile(tmp_path / f"stage{n}.yaml", smollm3(n)) for n in (1, 2, 3)]
+    together = import_mixture(FORMATS["nanotron"], files, tmp_path)
+    alone = import_mixture(FORMATS["nanotron"], files[2:], tmp_path)
+    assert together.files["weights.csv"] == alone.files["weights.csv"]
+    assert "budget: 4720000 steps" in together.files["mixture.yaml"]

@@ -1,0 +1,221 @@
+"""What a trainer's file says is read: weights, lengths, batches, budgets, seeds, tokenizers. Only the rest is set."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from format_trips import brought_in, catalog_of, weighed
+
+from mixture.catalog import Catalog
+from mixture.formats import Imported
+from mixture.plan import Plan
+
+PARTS = 10**15
+HALVES = {"one": 0.5, "two": 0.5}
+
+
+@pytest.fixture
+def sizes(tmp_path: Path) -> Catalog:
+    """A catalog of three domains: 1M, 2M and 4M tokens, in documents of 100, 200 and 400."""
+    rows = "one,1000000,10000\ntwo,2000000,10000\nfour,4000000,10000\n"
+    return catalog_of(tmp_path / "table", f"domain,tokens,documents\n{rows}")
+
+
+def shares(plan: Plan, phase: int = 0) -> dict[str, float]:
+    """The shares above 0 of a phase's tokens."""
+    return {name: weight / PARTS for name, weight in weighed(plan)[phase][3].items()}
+
+
+def not_said(imported: Imported) -> list[str]:
+    """What was set because the file does not say it."""
+    return [remark.message for remark in imported.remarks if remark.code == "not-in-the-file"]
+
+
+LEVANTER = "data: {{components: {{one: {{}}, two: {{}}}}{weights}}}\ntrainer: {trainer}\n{rest}"
+LEVANTER_TRAINER = "{train_batch_size: 4, num_train_steps: 20, seed: 9}"
+
+
+@pytest.mark.parametrize(
+    ("rest", "length", "seed"),
+    [
+        ("train_seq_len: 64\nmodel: {max_seq_len: 128}\n", 64, 9),
+        ("model: {type: llama, max_seq_len: 128}\n", 128, 9),
+        ("model: {type: llama, seq_len: 256}\ntrain_seq_len: null\n", 256, 9),
+        ("model: {max_seq_len: 128}\ndata_seed: 0\n", 128, 0),
+    ],
+)
+def test_levanter_has_the_length_of_its_model_and_the_seed_of_its_trainer_or_data(rest, length, seed, sizes, tmp_path):
+    text = LEVANTER.format(weights=", train_weights: {one: 3, two: 1}", trainer=LEVANTER_TRAINER, rest=rest)
+    imported, plan = brought_in("levanter", text, tmp_path / "in", catalog=sizes)
+    assert weighed(plan) == [(0, 20, length, {"one": 75 * PARTS // 100, "two": 25 * PARTS // 100})]
+    assert plan.spec.seed == seed
+    assert not not_said(imported)
+
+
+def test_levanter_gives_components_without_weights_the_same_weight(sizes, tmp_path):
+    text = LEVANTER.format(weights="", trainer=LEVANTER_TRAINER, rest="train_seq_len: 64\n")
+    assert shares(brought_in("levanter", text, tmp_path / "in", catalog=sizes)[1]) == {"one": 0.5, "two": 0.5}
+
+
+MOSAIC = """\
+seq_len: 100
+max_seq_len: ${{seq_len}}
+max_duration: {duration}
+global_train_batch_size: 8
+tokenizer: {{name: org/tok, kwargs: {{}}}}
+train_loader:
+  drop_last: {drop_last}
+  dataset:
+    max_seq_len: ${{max_seq_len}}
+    shuffle_seed: ${{global_seed}}
+    {size}
+    streams:
+      one: {{local: a, {one}}}
+      two: {{local: b, {two}}}
+global_seed: 5
+"""
+
+
+def mosaic(folder: Path, catalog: Catalog, **said: str) -> tuple[Imported, Plan]:
+    """A config of llm-foundry."""
+    fields = {"duration": "50ba", "drop_last": "false", "size": "", "one": "proportion: 0.5", "two": "proportion: 0.5"}
+    return brought_in("mosaic", MOSAIC.format(**(fields | said)), folder, catalog=catalog)
+
+
+@pytest.mark.parametrize(
+    ("said", "steps"),
+    [
+        ({"duration": "50ba"}, 50),
+        ({"duration": "1_200sp"}, 150),
+        ({"duration": "80000tok"}, 100),
+        ({"duration": "8e4tok"}, 100),
+        ({"duration": "2ep", "size": "epoch_size: 84"}, 22),
+        ({"duration": "2ep", "size": "epoch_size: 84", "drop_last": "true"}, 20),
+        ({"duration": "3", "size": "epoch_size: 0.8k"}, 300),
+        # an epoch without a size has as many samples as the streams: 3M tokens
+        ({"duration": "1ep"}, 3750),
+        ({"duration": "2ep", "one": "choose: 60", "two": "choose: 20"}, 20),
+        ({"duration": "2ep", "one": "repeat: 0.1", "two": "choose: 1000"}, 500),
+    ],
+)
+def test_mosaic_trains_as_long_as_max_duration_says_in_any_unit(said, steps, sizes, tmp_path):
+    imported, plan = mosaic(tmp_path / "in", sizes, **said)
+    assert weighed(plan)[0][1:3] == (steps, 100)
+    assert plan.phases[0].laid.batch_sequences == 8
+    assert (plan.spec.seed, plan.tokenizer) == (5, "org/tok")
+    assert not not_said(imported)
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "share"),
+    [
+        ("repeat: 2", "repeat: 1", 0.5),
+        ("repeat: 2", "split: train", 0.5),
+        ("split: train", "split: train", 1 / 3),
+        ("choose: 30", "choose: 10", 0.75),
+        ("repeat: 0.5", "choose: 15000", 0.25),
+        ("choose: 20000", "split: train", 0.5),
+    ],
+)
+def test_mosaic_adds_what_is_repeated_what_is_chosen_and_what_is_read_once(one, two, share, sizes, tmp_path):
+    _, plan = mosaic(tmp_path / "in", sizes, one=one, two=two)
+    assert shares(plan) == pytest.approx({"one": share, "two": 1 - share}, abs=1e-14)
+
+
+def test_mosaic_without_streams_reads_its_one_dataset(sizes, tmp_path):
+    text = "max_duration: 5ba\nmax_seq_len: 64\nglobal_train_batch_size: 2\ntrain_loader: {dataset: {remote: one}}\n"
+    _, plan = brought_in("mosaic", text, tmp_path / "in", catalog=sizes)
+    assert weighed(plan) == [(0, 5, 64, {"one": PARTS})]
+
+
+def test_a_variable_that_the_file_does_not_define_is_left_out_and_said(sizes, tmp_path):
+    text = MOSAIC.format(duration="5ba", drop_last="false", size="", one="repeat: 1", two="repeat: 1")
+    text = text.replace("global_seed: 5", "global_seed: ${global_seed}").replace(
+        "seq_len: 100", "seq_len: ${oc.env:L}", 1
+    )
+    imported, plan = brought_in("mosaic", text, tmp_path / "in", catalog=sizes)
+    assert not_said(imported) == ["the sequence length is not said; 4,096 is set, change it in the spec"]
+    assert plan.spec.seed == 0
+    left_out = next(remark.message for remark in imported.remarks if remark.code == "keys-left-out")
+    assert "'train_loader.dataset.shuffle_seed'" in left_out
+
+
+@pytest.mark.parametrize(
+    ("train", "expected"),
+    [
+        ("blend_epochized: [{path: one}, {path: two, subset: {range: [0%, 50%]}}]", HALVES),
+        ("blend_epochized: [{path: one, repetitions: 2}, {path: two}]", HALVES),
+        # a document of one has 100 tokens, of two 200
+        ("blend_epochized: [{path: one, subset: {range: [0, 500]}}, {path: two, subset: {range: [9750, end]}}]",
+         HALVES),
+        ("blend_epochized: [{path: one, subset: {range: [50%, end]}}, {path: two, repetitions: 0.75}]",
+         {"one": 0.25, "two": 0.75}),
+        ("subset: {range: [0%, 10%]}\n    blend_epochized:\n"
+         "    - {path: one, subset: {range: [0, 5000]}}\n    - {path: two, subset: {range: [0%, 25%]}}", HALVES),
+        ("blend_epochized: [{path: one, split_part: train}, {path: one, split_part: val}, {path: two}]",
+         {"one": 1 / 3, "two": 2 / 3}),
+        ("blend_epochized: [{path: one, split_part: train, repetitions: 3}, {path: one, split_part: val}, {path: two}]",
+         HALVES),
+        # weights count documents, whatever part of a dataset they are drawn from
+        ("blend: [{path: one, weight: 2}, {path: two, weight: 1, subset: {range: [0%, 50%]}}]", HALVES),
+        ("blend: [{path: one, weight: 1}, {path: one, weight: 1, split_part: val}, {path: two}]", HALVES),
+        ("datasets: [{path: one, weight: 2, subflavor: a}, {path: two}]", HALVES),
+        ("blend_weight_unit: tokens\n    blend: [{path: one, weight: 3}, {path: two, weight: 1}]",
+         {"one": 0.75, "two": 0.25}),
+        ("blend: [{weight: 3, blend: [{path: one, weight: 8}, {path: two, weight: 1}]}, {path: four, weight: 0.5}]",
+         {"one": 0.5, "two": 0.125, "four": 0.375}),
+        ("path: two", {"two": 1.0}),
+        # a joined sample has a document of each
+        ("blend: [{weight: 2, joiner: a, join: [{path: one}, {path: two, nonmatch: skip}]}, {path: two, weight: 1}]",
+         {"one": 0.25, "two": 0.75}),
+        ("join: {text: {path: one}, image: {path: two}}\n    joiner: a", {"one": 1 / 3, "two": 2 / 3}),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("version", ["MetadatasetV2", "Recipe"])
+def test_energon_counts_what_its_blends_draw(version, train, expected, sizes, tmp_path):
+    text = (
+        f"__module__: megatron.energon\n__class__: {version}\nsplits:\n  train:\n    {train}\n  val: {{path: four}}\n"
+    )
+    _, plan = brought_in("energon", text, tmp_path / "in", catalog=sizes, steps=(4,))
+    assert shares(plan) == pytest.approx(expected, abs=1e-12)
+
+
+def test_energon_reads_the_first_version_and_metadatasets_inside_of_others(sizes, tmp_path):
+    (tmp_path / "in" / "sub").mkdir(parents=True)
+    (tmp_path / "in" / "sub" / "inner.yaml").write_text(
+        "__module__: megatron.energon\n__class__: Metadataset\nsplits:\n  train: {datasets: [{path: ../four}]}\n"
+        "  val: {datasets: [{path: ../one, weight: 3}, {path: ../two, weight: 1}]}\n",
+        encoding="utf-8",
+    )
+    text = (
+        "__module__: megatron.energon\n__class__: MetadatasetV2\nsplits:\n  train:\n    blend_weight_unit: tokens\n"
+        "    blend: [{path: sub/inner.yaml, split_part: val, weight: 4}, {path: sub/inner.yaml, weight: 4}]\n"
+    )
+    _, plan = brought_in("energon", text, tmp_path / "in", catalog=sizes, steps=(4,))
+    assert shares(plan) == pytest.approx({"one": 0.375, "two": 0.125, "four": 0.5}, abs=1e-15)
+
+
+def test_energon_says_what_it_takes_for_splits_whose_sizes_are_not_there(sizes, tmp_path):
+    train = "blend_epochized: [{path: one}, {path: one, split_part: val, repetitions: 3}]"
+    imported, _ = brought_in("energon", f"splits: {{train: {{{train}}}}}", tmp_path, catalog=sizes, steps=(4,))
+    assert [remark.message for remark in imported.remarks if remark.code == "read-as"] == [
+        "how large the splits 'train' and 'val' of 'one' are is not in the file; each is taken for an equal part of it"
+    ]
+
+
+NANOTRON = """\
+data_stages:
+- {{name: a, start_training_step: 1, data: {{dataset: {{dataset_folder: {folders}}}, seed: 6}}}}
+parallelism: {{dp: 3}}
+tokenizer: {{tokenizer_name_or_path: org/tok, tokenizer_revision: null}}
+tokens: {{batch_accumulation_per_replica: 2, micro_batch_size: 5, sequence_length: 64, train_steps: 7}}
+"""
+
+
+def test_nanotron_has_its_tokenizer_beside_the_stages_and_reads_folders_without_weights_by_size(sizes, tmp_path):
+    imported, plan = brought_in("nanotron", NANOTRON.format(folders="[one, two]"), tmp_path / "in", catalog=sizes)
+    assert plan.tokenizer == "org/tok"
+    assert shares(plan) == pytest.approx({"one": 1 / 3, "two": 2 / 3}, abs=1e-15)
+    assert (plan.phases[0].laid.batch_sequences, plan.steps, plan.spec.seed) == (30, 7, 6)
+    assert not not_said(imported)
