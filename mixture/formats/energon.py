@@ -34,7 +34,7 @@ from mixture.formats.reading import (
     word,
 )
 from mixture.formats.run import Run, Stage
-from mixture.formats.shares import FLOAT_DIGITS, plain
+from mixture.formats.shares import FLOAT_DIGITS, mean_length, plain
 from mixture.formats.yaml_text import Number, Row, yaml_text
 from mixture.plan import decimal
 from mixture.plan.words import listed, names_of
@@ -55,17 +55,18 @@ _LEAST = Fraction(1, 1 << 24)
 
 
 def write(run: Run) -> Bodies:
-    """For each stage a blend by weight, and one by repetitions, which is exact over a pass through all of it."""
+    """For each stage a blend by weight, and one by repetitions, whose counts are the lock's, over a pass through it."""
     files: list[Body] = []
     remarks: list[Remark] = []
     for piece, part in run.groups(frozenset()):
         stage = piece.stages[0]
         rows = [Row(weight=Number(text), path=path) for _, path, text in run.drawn(stage)]
         files.append(Body(part, "yaml", _text({"blend": rows}), stage.about))
+        samples = {d: _samples(run, stage, d) for d, _, _ in run.drawn(stage)}
         epochs = [
-            Row(repetitions=Number(_epochs(run, stage, d)), path=path)
+            Row(repetitions=Number(_repetitions(*samples[d])), path=path)
             for d, path, _ in run.drawn(stage)
-            if stage.sequences[d]
+            if samples[d][0]
         ]
         files.append(
             Body(f"{part}.epochized" if part else "epochized", "yaml", _text({"blend_epochized": epochs}), stage.about)
@@ -79,6 +80,12 @@ def write(run: Run) -> Bodies:
                     " 32-bit sums do not see",
                 )
             )
+        none = [run.domains[d].name for d, (count, _) in samples.items() if not count]
+        if none:
+            message = (
+                f"in phase {stage.name} {names_of(none, quote)} would give no sample, and blend_epochized has none"
+            )
+            remarks.append(Remark("domains-left-out", message))
     return Bodies(tuple(files), tuple(remarks))
 
 
@@ -86,10 +93,20 @@ def _text(train: dict[str, object]) -> str:
     return yaml_text(_HEADER | {"splits": {"train": train}})
 
 
-def _epochs(run: Run, stage: Stage, domain: int) -> str:
-    """How often a stage reads a domain whole."""
-    drawn = Fraction(stage.sequences[domain] * stage.sequence_length, run.domains[domain].tokens)
-    return plain(decimal(drawn, digits=FLOAT_DIGITS))
+def _samples(run: Run, stage: Stage, domain: int) -> tuple[int, int]:
+    """How many samples a stage draws of a domain, and how many it has: whole sequences, or documents."""
+    count, length = stage.sequences[domain], stage.sequence_length
+    if run.unit is WeightUnit.SEQUENCES:
+        return count, run.domains[domain].tokens // length
+    mean = mean_length(run.domains[domain].name, run.catalog)
+    return round(count * length / mean), int(run.domains[domain].tokens / mean)
+
+
+def _repetitions(count: int, samples: int) -> str:
+    """Repetitions that give a count: Energon cuts their fraction of the samples down to a whole number, as floats are,
+    and half a sample more keeps it from being one short.
+    """
+    return plain(decimal(Fraction(2 * count + 1, 2 * samples), digits=FLOAT_DIGITS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,8 +354,8 @@ FORMAT = MixtureFormat(
     title="Megatron-Energon: blend and blend_epochized",
     units=(WeightUnit.DOCUMENTS, WeightUnit.SEQUENCES),
     holds=frozenset(),
-    draws="Energon draws a blend at random in every worker, so that counts wander; blend_epochized is exact"
-    " over a pass.",
+    draws="Energon draws a blend at random in every worker, so that counts wander; blend_epochized has the lock's"
+    " counts over a pass by one worker, and each further one rounds its part down.",
     write=write,
     read=read,
 )

@@ -65,7 +65,7 @@ def export(
     names = [domain.name for domain in lock.data.domains]
     stages = stages_of(lock, phase=phase)
     told = [replace(stage, texts=texts_of(stage.weights, names, unit, catalog)) for stage in stages]
-    run = Run(lock, unit, paths_of(names, path_template, catalog), tuple(told))
+    run = Run(lock, unit, paths_of(names, path_template, catalog), tuple(told), catalog)
     bodies = form.write(run)
     remarks = (*lost(run, form), *bodies.remarks)
     files = {_name(run, form, body): _text(run, form, body, remarks) for body in bodies.files}

@@ -22,6 +22,7 @@ from mixture.formats.reading import (
     Node,
     Reader,
     entries,
+    has_key,
     interpolated,
     number,
     optional,
@@ -46,17 +47,22 @@ _Stream = tuple[str | None, Fraction, Node]
 
 
 def write(run: Run) -> Bodies:
-    """For each stage a file with proportions; where samples are sequences, another with what is chosen of each."""
+    """For each stage a file with proportions; where samples are sequences, another with what is chosen of each.
+
+    `max_duration` is what the run has behind it at the stage's end: Composer counts from the start of the run.
+    """
     files: list[Body] = []
     remarks: list[Remark] = []
-    for piece, part in run.groups(frozenset()):
-        stage = piece.stages[0]
-        files.append(Body(part, "yaml", _text(piece, stage, _proportion), stage.about))
+    for stage, (_, part) in zip(run.stages, run.groups(frozenset()), strict=True):
+        size = {"epoch_size": stage.steps * stage.batch_sequences} if run.unit is WeightUnit.SEQUENCES else {}
+        files.append(Body(part, "yaml", _text(run, stage, _proportion, size), stage.about))
         if run.unit is not WeightUnit.SEQUENCES:
             continue
         chosen = partial(_chosen, stage)
         name = f"{part}.choose" if part else "choose"
-        files.append(Body(name, "yaml", _text(piece, stage, chosen), f"{stage.about} Counts are those of the lock."))
+        # Streaming takes the sum of what is chosen for the epoch, and refuses another size beside it.
+        about = f"{stage.about} Counts are those of the lock."
+        files.append(Body(name, "yaml", _text(run, stage, chosen, {}), about))
         none = [run.domains[d].name for d, _, _ in run.drawn(stage) if not stage.sequences[d]]
         if none:
             remarks.append(
@@ -73,19 +79,16 @@ def _chosen(stage: Stage, domain: int, _: str) -> dict[str, object]:
     return {"choose": stage.sequences[domain]}
 
 
-def _text(run: Run, stage: Stage, amount: Callable[[int, str], dict[str, object]]) -> str:
+def _text(run: Run, stage: Stage, amount: Callable[[int, str], dict[str, object]], size: Mapping[str, object]) -> str:
     streams = {
         run.domains[d].name: {"remote" if "://" in path else "local": path} | amount(d, text)
         for d, path, text in run.drawn(stage)
     }
-    sequences = stage.steps * stage.batch_sequences
-    dataset = {"streams": streams, "shuffle": True, "shuffle_seed": run.lock.data.seed}
-    if run.unit is WeightUnit.SEQUENCES:
-        dataset["epoch_size"] = sequences
+    dataset = {"streams": streams, "shuffle": True, "shuffle_seed": run.lock.data.seed, **size}
     return yaml_text(
         {
             "max_seq_len": stage.sequence_length,
-            "max_duration": f"{stage.steps}ba",
+            "max_duration": f"{stage.end_step}ba",
             "global_train_batch_size": stage.batch_sequences,
             "train_loader": {"dataset": dataset | {"max_seq_len": stage.sequence_length}},
         }
@@ -93,8 +96,37 @@ def _text(run: Run, stage: Stage, amount: Callable[[int, str], dict[str, object]
 
 
 def read(files: Sequence[SourceFile], unit: WeightUnit) -> Declared:
-    """A config each, with `train_loader.dataset.streams`, in the order of the run."""
-    return merged([_read(source, unit) for source in files])
+    """A config each, with `train_loader.dataset.streams`, in the order of the run.
+
+    Composer counts `max_duration` from the start of the run, so that of a later file has the earlier files in it; one
+    that says no more than the file before it is a run of its own, and counts from its own start.
+    """
+    parts: list[Declared] = []
+    before: DeclaredPhase | None = None
+    for source in files:
+        part = _read(source, unit)
+        (phase,) = part.phases
+        if has_key(root_of(source), "max_duration"):
+            own = phase if before is None else _after(phase, before)
+            part, before = replace(part, phases=(own,)), phase
+            if own is not phase:
+                message = (
+                    f"max_duration counts from the start of the run: {source.path.name} goes on from the file before"
+                )
+                part = replace(part, remarks=(*part.remarks, Remark("counted-from-start", message)))
+        parts.append(part)
+    return merged(parts)
+
+
+def _after(phase: DeclaredPhase, before: DeclaredPhase) -> DeclaredPhase:
+    """A phase without what the run had behind it, where both are counted alike."""
+    if phase.steps and before.steps and phase.steps > before.steps:
+        return replace(phase, steps=phase.steps - before.steps)
+    if phase.samples and before.samples and phase.samples > before.samples:
+        return replace(phase, samples=phase.samples - before.samples)
+    if phase.tokens and before.tokens and phase.tokens > before.tokens:
+        return replace(phase, tokens=phase.tokens - before.tokens)
+    return phase
 
 
 def _read(source: SourceFile, unit: WeightUnit) -> Declared:

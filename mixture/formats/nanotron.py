@@ -33,36 +33,59 @@ from mixture.formats.reading import (
     whole,
 )
 from mixture.formats.reading import Sequence as SequenceNode
-from mixture.formats.run import Run, Stage
+from mixture.formats.run import Run, Stage, TokenType, file_word, token_type_of
 from mixture.formats.yaml_text import Number, yaml_text
 from mixture.units import quote
 
-HOLDS = frozenset({Holds.PHASES, Holds.LENGTHS})
+HOLDS = frozenset({Holds.PHASES})
 _COUNT = partial(whole, least=1)
 
 
 def write(run: Run) -> Bodies:
-    """The sections `data_stages` and `tokens` of a config; a batch as one replica would accumulate it."""
-    first = run.stages[0]
-    lengths = {stage.sequence_length for stage in run.stages}
-    config = {
-        "data_stages": [_stage(run, stage, is_own_length=len(lengths) > 1) for stage in run.stages],
+    """For each stage a config with it and those before: nanotron trains on the last of a config, whatever the step."""
+    token_type = token_type_of(run.catalog)
+    files: list[Body] = []
+    for piece, _ in run.groups(HOLDS):
+        for i, stage in enumerate(piece.stages, start=1):
+            part = None if len(run.stages) == 1 else f"{len(files) + 1}-{file_word(stage.name)}"
+            config = _config(piece, piece.stages[:i], token_type)
+            files.append(Body(part, "yaml", yaml_text(config), "\n".join(one.about for one in piece.stages[:i])))
+    return Bodies(tuple(files), tuple(_lost(run, token_type)))
+
+
+def _config(run: Run, stages: Sequence[Stage], token_type: TokenType | None) -> dict[str, object]:
+    """The sections `data_stages` and `tokens`; a batch as one replica would accumulate it."""
+    return {
+        "data_stages": [_stage(run, stage, token_type) for stage in stages],
         "tokens": {
-            "sequence_length": first.sequence_length,
-            "train_steps": run.steps,
+            "sequence_length": stages[0].sequence_length,
+            "train_steps": stages[-1].end_step,
             "micro_batch_size": 1,
-            "batch_accumulation_per_replica": first.batch_sequences,
+            "batch_accumulation_per_replica": stages[0].batch_sequences,
         },
     }
-    note = Remark(
+
+
+def _lost(run: Run, token_type: TokenType | None) -> Iterator[Remark]:
+    batch = run.stages[0].batch_sequences
+    yield Remark(
         "batch-of-one-replica",
-        f"batch_accumulation_per_replica is for one replica: {first.batch_sequences:,} sequences a step; divide it by"
-        " yours and by micro_batch_size",
+        f"batch_accumulation_per_replica is for one replica: {batch:,} sequences a step; divide it by yours and by"
+        " micro_batch_size",
     )
-    return Bodies((Body(None, "yaml", yaml_text(config), run.about),), (note,))
+    if len(run.stages) > 1:
+        yield Remark(
+            "stages-in-files",
+            "nanotron trains on the last stage of its config: start each stage with its file, from the checkpoint",
+        )
+    if token_type is None:
+        yield Remark(
+            "token-type-unknown",
+            "a lock does not say vocab_size and token_size_in_bytes, which nanotron needs: --catalog STORE does",
+        )
 
 
-def _stage(run: Run, stage: Stage, *, is_own_length: bool) -> dict[str, object]:
+def _stage(run: Run, stage: Stage, token_type: TokenType | None) -> dict[str, object]:
     drawn = run.drawn(stage)
     dataset: dict[str, object] = {
         "dataset_folder": [path for _, path, _ in drawn],
@@ -70,9 +93,10 @@ def _stage(run: Run, stage: Stage, *, is_own_length: bool) -> dict[str, object]:
     }
     if run.lock.tokenizer is not None:
         dataset["tokenizer_name"] = run.lock.tokenizer
+    if token_type is not None:
+        dataset |= {"vocab_size": token_type.vocabulary, "token_size_in_bytes": token_type.bytes}
     data = {"dataset": dataset, "num_loading_workers": 1, "seed": run.lock.data.seed}
-    length = {"sequence_length": stage.sequence_length} if is_own_length else {}
-    return {"name": stage.name, "start_training_step": stage.first_step + 1} | length | {"data": data}
+    return {"name": stage.name, "start_training_step": stage.first_step + 1, "data": data}
 
 
 @dataclass(frozen=True, slots=True)

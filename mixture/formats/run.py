@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 
+from mixture.catalog import TABLE_ENDINGS, Catalog
 from mixture.errors import FormatError, nearest
 from mixture.formats.format import Holds, WeightUnit
 from mixture.plan import Lock
 from mixture.schedule import Domain
+from mixture.store import open_store
 from mixture.units import quote
 
 
@@ -59,14 +61,16 @@ class Stage:
 class Run:
     """What is written: a lock's run, or one phase of it.
 
-    paths:  where the text of each domain lies, as the trainer is told
-    stages: in order, end to end; steps count from the start of what is written
+    paths:   where the text of each domain lies, as the trainer is told
+    stages:  in order, end to end; steps count from the start of what is written
+    catalog: the table of the domains, or the store, where one was given
     """
 
     lock: Lock
     unit: WeightUnit
     paths: tuple[str, ...]
     stages: tuple[Stage, ...]
+    catalog: Catalog | None = None
 
     @property
     def domains(self) -> tuple[Domain, ...]:
@@ -109,6 +113,22 @@ class Run:
 
     def _piece(self, stages: list[Stage]) -> Run:
         return replace(self, stages=tuple(_from_zero(stages)))
+
+
+@dataclass(frozen=True, slots=True)
+class TokenType:
+    """What a store says of its tokens: ids are below `vocabulary`, and each has so many bytes."""
+
+    vocabulary: int
+    bytes: int
+
+
+def token_type_of(catalog: Catalog | None) -> TokenType | None:
+    """That of the store whose table the catalog is; None where it is a table alone."""
+    if catalog is None or catalog.source.name.lower().endswith(TABLE_ENDINGS):
+        return None
+    store = open_store(catalog.source)
+    return TokenType(store.vocabulary, store.dtype.itemsize)
 
 
 def file_word(name: str) -> str:

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 from decimal import Decimal
-from fractions import Fraction
+from math import floor
 from pathlib import Path
 from typing import Any
 
@@ -160,8 +160,12 @@ def test_megatron_counts_iterations_where_there_is_no_transition(small):
     assert "--train-samples" not in args
 
 
-def test_nanotron_begins_at_step_one(small):
-    (config,) = files_of(small, "nanotron").values()
+def test_nanotron_has_a_config_for_each_stage_with_those_before_it_and_begins_at_step_one(small):
+    files = files_of(small, "nanotron")
+    assert list(files) == ["small.nanotron.1-early.yaml", "small.nanotron.2-late.yaml"]
+    first, config = files.values()
+    assert first["data_stages"] == config["data_stages"][:1]
+    assert first["tokens"]["train_steps"] == 800
     assert [stage["start_training_step"] for stage in config["data_stages"]] == [1, 801]
     dataset = config["data_stages"][1]["data"]["dataset"]
     assert dataset["dataset_folder"] == ["books", "code", "web"]
@@ -180,6 +184,9 @@ def test_mosaic_chooses_what_the_lock_draws(small):
     }
     assert early["train_loader"]["dataset"]["epoch_size"] == 3200
     assert (early["max_duration"], early["global_train_batch_size"]) == ("800ba", 4)
+    assert files["small.mosaic.2-late.yaml"]["max_duration"] == "1000ba"
+    assert files["small.mosaic.2-late.yaml"]["train_loader"]["dataset"]["epoch_size"] == 800
+    assert "epoch_size" not in chosen["train_loader"]["dataset"]
     choose = {name: stream["choose"] for name, stream in chosen["train_loader"]["dataset"]["streams"].items()}
     drawn = dict(zip(("books", "code", "web"), small.lock.schedule().counts(800).tolist(), strict=True))
     assert choose == {name: drawn[name] for name in ("code", "web")}
@@ -195,10 +202,33 @@ def test_energon_counts_documents_and_how_often_each_dataset_is_read(small):
     assert weights == pytest.approx({"books": 0.05 / 0.325, "code": 0.075 / 0.325, "web": 0.2 / 0.325}, rel=1e-15)
     repeated = files["small.energon.2-late.epochized.yaml"]["splits"]["train"]["blend_epochized"]
     drawn = small.lock.schedule().counts(1000) - small.lock.schedule().counts(800)
-    assert repeated == [
-        {"repetitions": float(Fraction(int(count) * 16, size)), "path": name}
-        for name, size, count in zip(("books", "code", "web"), (10000, 40000, 400000), drawn, strict=True)
-    ]
+    lengths = dict(zip(("books", "code", "web"), (1000, 400, 100), strict=True))
+    documents = {name: round(int(n) * 16 / lengths[name]) for name, n in zip(lengths, drawn, strict=True)}
+    sizes = {"books": 10, "code": 100, "web": 4000}
+    assert {row["path"]: floor(row["repetitions"] * sizes[row["path"]]) for row in repeated} == documents
+
+
+def test_repetitions_of_rows_give_the_counts_of_the_lock(small):
+    late = files_of(small, "energon", unit=WeightUnit.SEQUENCES)["small.energon.2-late.epochized.yaml"]
+    drawn = small.lock.schedule().counts(1000) - small.lock.schedule().counts(800)
+    sizes = {"books": 10000 // 16, "code": 40000 // 16, "web": 400000 // 16}
+    counts = {row["path"]: repeated(row["repetitions"], sizes[row["path"]])
+              for row in late["splits"]["train"]["blend_epochized"]}  # fmt: skip
+    assert counts == dict(zip(sizes, drawn.tolist(), strict=True))
+
+
+def repeated(repetitions: float, samples: int) -> int:
+    """Samples that Energon's RepeatDataset gives: whole passes, and of the last the fraction, cut down."""
+    return floor(repetitions) * samples + floor((repetitions - floor(repetitions)) * samples)
+
+
+def test_domains_of_which_nothing_is_repeated_are_named(tmp_path):
+    spec = SPEC.replace("web: 60%, code: 40%, books: 0", "web: 60%, code: 39.9999%, books: 0.0001%")
+    made = written(tmp_path, f"accept: [never-read]\n{spec}", CELLS)
+    exported = export(made.lock, FORMATS["energon"], catalog=made.catalog)
+    (said,) = [remark.message for remark in exported.remarks if remark.code == "domains-left-out"]
+    assert "phase early 'books'" in said
+    assert "books" not in exported.files["small.energon.1-early.epochized.yaml"].split("splits")[1]
 
 
 def test_maxtext_has_a_path_and_a_weight_by_name(small):

@@ -14,7 +14,7 @@ from format_trips import Written, given_for, put, readable, trip, weighed, writt
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mixture.formats import FORMATS, Given, export, import_mixture, read_file
+from mixture.formats import FORMATS, Given, SourceFile, WeightUnit, export, import_mixture, read_file
 from mixture.plan import make_plan
 from mixture.spec import load_spec
 
@@ -166,14 +166,32 @@ def test_counts_that_were_chosen_come_back_as_near_as_whole_sequences_can(changi
     assert [round(share * 48) for share in phase.shares] == changing.lock.schedule().counts(12).tolist()
 
 
+@pytest.mark.parametrize(
+    ("durations", "steps"),
+    [(("10ba", "25ba", "40ba"), [10, 15, 15]), (("10ba", "10ba"), [10, 10]), (("10ba", "96sp"), [10, 12]),
+     (("1280tok", "1920tok"), [10, 5]), (("80sp", "96sp"), [10, 2])],
+)  # fmt: skip
+def test_a_later_max_duration_has_the_earlier_files_in_it(durations, steps, changing, tmp_path):
+    text = "max_seq_len: 16\nglobal_train_batch_size: 8\nmax_duration: {}\ntrain_loader: {{dataset: {{streams: {}}}}}\n"
+    streams = "{a: {proportion: 1}}"
+    sources = [SourceFile(tmp_path / f"{i}.yaml", text.format(one, streams)) for i, one in enumerate(durations)]
+    imported = import_mixture(FORMATS["mosaic"], sources, tmp_path / "in", Given(catalog=changing.catalog))
+    spec, *_ = put(tmp_path / "in", imported.files)
+    assert [phase.laid.steps for phase in make_plan(load_spec(spec)).phases] == steps
+    goes_on = "counted-from-start" in {remark.code for remark in imported.remarks}
+    assert goes_on == (durations not in (("10ba", "10ba"), ("10ba", "96sp")))
+
+
 def test_repetitions_come_back_as_shares_by_the_sizes_of_domains(changing, tmp_path):
-    files = export(changing.lock, FORMATS["energon"], catalog=changing.catalog, phase="long").files
+    unit = WeightUnit.SEQUENCES
+    files = export(changing.lock, FORMATS["energon"], phase="long", unit=unit).files
     paths = [path for path in put(tmp_path / "out", files) if "epochized" in path.name]
-    imported = import_mixture(
-        FORMATS["energon"], [read_file(path) for path in paths], tmp_path / "in", Given(catalog=changing.catalog)
-    )
+    said = Given(catalog=changing.catalog, unit=unit)
+    imported = import_mixture(FORMATS["energon"], [read_file(path) for path in paths], tmp_path / "in", said)
     spec, *_ = put(tmp_path / "in", imported.files)
     shares = dict(zip("abc", make_plan(load_spec(spec)).phases[0].shares, strict=True))
     drawn = changing.lock.schedule().counts(30) - changing.lock.schedule().counts(22)
-    assert [round(float(shares[name]), 9) for name in "abc"] == [round(int(n) / 32, 9) for n in drawn]
+    assert [int(n) for n in drawn] == [6, 0, 26]
+    # Each with the half of a sequence that keeps Energon from being one short.
+    assert [round(float(shares[name]) * 33, 1) for name in "abc"] == [6.5, 0.0, 26.5]
     assert "weights-converted" in {remark.code for remark in imported.remarks}
