@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
@@ -22,9 +22,8 @@ class Column(StrEnum):
     """Names of columns.
 
     INPUT_IDS:    [n, L], of the dtype that is asked for
-    LABELS:       int64 [n, L], the token behind each; -100 where no loss is to be taken (`Batch.loss_mask`). They are
-                  shifted already: models that shift by themselves, as those of transformers do, want the input_ids as
-                  labels, or these as `shift_labels`
+    LABELS:       int64 [n, L], the token after each; -100 where no loss is to be taken (`Batch.loss_mask`). With
+                  `shifted=False` each token itself, for models that shift labels, as those of transformers do
     LOSS_MASK:    bool [n, L], False where labels are -100
     POSITION_IDS: int64 [n, L], each token's place in its document (`Batch.position_ids`)
     DOCUMENT_IDS: int32 [n, L], which document of its row each token is of (`Batch.document_ids`)
@@ -58,6 +57,8 @@ class Columns:
     names: what is given
     dtype: of input_ids; labels are int64 as torch's losses want them
     across_documents: whether a loss is taken of a document's first token behind the end of another
+    shifted: whether label i is of token i + 1; False: of token i, and -100 for the first of each row, which no token
+             precedes. A model that shifts labels takes no loss of the token after the row
     cp_rank, cp_size: context parallelism: of cp_size even, consecutive parts of each row the cp_rank-th is given.
            CU_SEQLENS stays that of whole rows
     """
@@ -65,6 +66,7 @@ class Columns:
     names: tuple[Column, ...] = (Column.INPUT_IDS, Column.LABELS, Column.DOMAIN, Column.POSITION)
     dtype: str = "int64"
     across_documents: bool = True
+    shifted: bool = True
     cp_rank: int = 0
     cp_size: int = 1
 
@@ -79,16 +81,26 @@ class Columns:
                 code="rank-invalid",
                 hint="cp_rank counts from 0 to cp_size - 1",
             )
+        if self.cp_size > 1 and not self.shifted and self._of_labels:
+            raise StreamError(
+                "labels that the model shifts lose one token at the end of each part of a row",
+                code="columns-conflict",
+                hint="use shifted=True with cp_size; models of transformers take such labels as shift_labels",
+            )
 
     @property
     def next_token(self) -> bool:
         """Whether rows have to be read with the token behind them."""
-        return not _OF_LABELS.isdisjoint(self.names)
+        return self.shifted and self._of_labels
 
     @property
     def documents(self) -> bool:
         """Whether documents have to be looked up."""
-        return not _OF_DOCUMENTS.isdisjoint(self.names) or (self.next_token and not self.across_documents)
+        return not _OF_DOCUMENTS.isdisjoint(self.names) or (self._of_labels and not self.across_documents)
+
+    @property
+    def _of_labels(self) -> bool:
+        return not _OF_LABELS.isdisjoint(self.names)
 
     def check(self, stream: Stream) -> None:
         """Raise StreamError, `dtype-unfit` or `length-not-divisible`, where a stream's rows can not be given so."""
@@ -106,6 +118,9 @@ class Columns:
 
         vocabulary: every id is below it; None: that is not known
         """
+        if batch.next_token and not self.shifted:
+            masked = None if batch.masked is None else batch.masked[:, :-1]
+            batch = replace(batch, input_ids=batch.input_ids[:, :-1], masked=masked, next_token=False)
         values: Values = {"step": batch.step}
         for name in self.names:
             if name is Column.CU_SEQLENS:
@@ -125,7 +140,7 @@ class Columns:
                 ids = batch.input_ids[:, here]
                 return np.ascontiguousarray(ids_as(ids, np.dtype(self.dtype), vocabulary))
             case Column.LABELS:
-                labels = batch.input_ids[:, 1:][:, here].astype(np.int64)
+                labels = batch.input_ids[:, int(self.shifted) :][:, here].astype(np.int64)
                 taken = self._loss_mask(batch)[:, here]
                 if not taken.all():
                     labels[~taken] = IGNORED

@@ -2,12 +2,12 @@
 
 For code that is written for `datasets`. It is a slow way: rows are handed out one by one, and put together again, where
 `mixture.adapters.torch` gives whole batches at more than twice the speed. A trainer that works 20 ms a step waits 8 ms
-for 64 rows of 4,096 tokens (`python -m benchmarks.loaders`). Beginning takes a second more for each 200,000 steps.
+for 64 rows of 4,096 tokens (`python -m benchmarks.loaders`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from mixture.adapters.columns import Column, Columns
@@ -32,29 +32,26 @@ def iterable_dataset(
 ) -> IterableDataset:
     """A rank's sequences from a step on as `datasets.IterableDataset`: dicts of arrays [L], of numbers, and `step`.
 
-    Steps are its shards. Its own `state_dict` resumes in the middle of a step, and reads that step's beginning again,
-    no more. In a DataLoader with workers each worker has every W-th step: where the loader's batch is the rank's, they
-    come in order. Do not shuffle it: the run is in the order that its lock says.
+    Its own `state_dict` resumes in the middle of a step, and reads that step's beginning again, no more. In a
+    DataLoader with workers each worker has every W-th step: the loader's batch is then the rank's rows of a step.
 
-    state: a stream's, of any adapter, to begin where it stands; it comes in place of first_step
+    Accelerate and the Trainer of transformers split the rows of all ranks, without rank and world_size, among their
+    processes; give each the batch of a step ÷ processes. What would read other rows than a step's is refused while it
+    is read: StreamError `split-again` (split by shards, by node, or of a rank again), `batch-differs`,
+    `steps-reordered` (shuffled, or a second epoch).
+
+    state: a stream's, of any adapter, to begin there; it comes in place of first_step
     columns: but CU_SEQLENS, which is of a batch
 
     Raises StreamError, and what opening the stream raises.
     """
     from datasets import IterableDataset
 
+    from mixture.adapters.rank_rows import RankRows
+
     if Column.CU_SEQLENS in columns.names:
         raise StreamError("cu_seqlens are of a batch, not of a row", code="unknown-column", hint="use document_ids")
     reader = RankReader(open_stream, rank, world_size, replicas, first_step, columns)
     if state is not None:
         reader.load(state)
-    steps = list(range(reader.first_step, reader.steps))
-    return IterableDataset.from_generator(_rows, gen_kwargs={"reader": reader, "steps": steps})
-
-
-def _rows(reader: RankReader, steps: list[int]) -> Iterator[dict[str, Any]]:
-    for step in steps:
-        for values in reader.read(range(step, step + 1)):
-            columns = {name: value for name, value in values.items() if name != "step"}
-            for row in zip(*columns.values(), strict=True):
-                yield {"step": step, **dict(zip(columns, row, strict=True))}
+    return IterableDataset(RankRows(reader, range(reader.first_step, reader.steps)))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 from functools import partial
 from importlib.util import find_spec
 from itertools import islice
 
 import numpy as np
 import pytest
+from datasets.distributed import split_dataset_by_node
 
 from mixture.adapters.columns import Column, Columns
 from mixture.adapters.datasets import iterable_dataset
@@ -56,6 +59,41 @@ def test_what_is_of_a_batch_is_no_column_of_rows(opener: partial) -> None:
     assert caught.value.code == "unknown-column"
 
 
+REFUSED = {
+    "split by node, by shards": lambda rows: split_dataset_by_node(rows, 0, 1),
+    "split by node, by examples": lambda rows: split_dataset_by_node(rows, 1, 3),
+    "split by shards": lambda rows: rows.shard(2, 0),
+    "split by shards that take turns": lambda rows: rows.shard(2, 1, contiguous=False),
+}
+
+
+@pytest.mark.parametrize("way", REFUSED)
+@pytest.mark.parametrize("ranked", [True, False])
+def test_splitting_it_by_other_means_is_refused_where_it_is_done(opener: partial, way: str, ranked: bool) -> None:
+    rows = iterable_dataset(opener, rank=1, world_size=2) if ranked else iterable_dataset(opener)
+    for dataset in (rows, rows.with_format("torch"), rows.map(lambda row: row)):
+        with pytest.raises(StreamError, match="rank and world_size") as refused:
+            REFUSED[way](dataset)
+        assert refused.value.code == "split-again"
+
+
+def test_another_order_is_refused_and_a_second_epoch(opener: partial) -> None:
+    with pytest.raises(StreamError) as refused:
+        iterable_dataset(opener).shuffle(seed=1, buffer_size=8)
+    assert refused.value.code == "steps-reordered"
+    rows = iterable_dataset(opener)
+    rows.set_epoch(1)
+    with pytest.raises(StreamError) as refused:
+        next(iter(rows))
+    assert refused.value.code == "steps-reordered"
+
+
+def test_it_goes_to_other_processes_and_copies_with_its_place(opener: partial, tokens: list[list[int]]) -> None:
+    rows = iterable_dataset(opener, first_step=1)
+    for there in (pickle.loads(pickle.dumps(rows)), copy.deepcopy(rows)):
+        assert [row["input_ids"].tolist() for row in islice(there, 30)] == tokens[24:54]
+
+
 @pytest.mark.needs_torch
 @pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed: pip install 'mixture[torch]'")
 @pytest.mark.parametrize("workers", [0, 2])
@@ -66,3 +104,24 @@ def test_torchs_loader_gives_whole_steps_in_order(opener: partial, workers: int,
     batches = DataLoader(dataset, batch_size=24, num_workers=workers)
     for found, batch in islice(zip(batches, open_stream(lock, store), strict=False), 9):
         assert np.array_equal(found["input_ids"], batch.input_ids)
+
+
+@pytest.mark.needs_torch
+@pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed: pip install 'mixture[torch]'")
+@pytest.mark.parametrize(
+    ("batch", "workers", "fits"),
+    [(24, 0, True), (8, 0, True), (24, 2, True), (8, 1, True), (8, 2, False), (9, 0, False), (48, 1, False)],
+)
+def test_a_loader_whose_batches_would_mix_steps_is_refused(
+    opener: partial, batch: int, workers: int, fits: bool
+) -> None:
+    """The first nine steps have 24 rows."""
+    from torch.utils.data import DataLoader
+
+    loader = DataLoader(iterable_dataset(opener).with_format("torch"), batch_size=batch, num_workers=workers)
+    if fits:
+        positions = [p for taken in islice(loader, 9 * 24 // batch) for p in taken["position"].tolist()]
+        assert positions == list(range(9 * 24))
+        return
+    with pytest.raises((StreamError, RuntimeError), match="batches would mix steps"):
+        next(iter(loader))

@@ -166,8 +166,14 @@ def test_a_state_is_refused_after_iteration_began_and_from_another_history(opene
         dataset.load_state_dict(state)
     assert caught.value.code == "stream-started"
     del batches
-    dataset.load_state_dict(state)  # nothing iterates any more
-    assert next(iter(dataset))["step"] == 3
+    with pytest.raises(StreamError) as caught:  # though nothing iterates any more, as streams and loaders do
+        dataset.load_state_dict(state)
+    assert caught.value.code == "stream-started"
+    dataset = MixtureBatches(opener)
+    batches = iter(dataset)  # has not begun
+    dataset.load_state_dict(state)
+    assert next(batches)["step"] == 3
+    assert dataset.state_dict() == dataset.state_at(4)
     loader = MixtureLoader(MixtureBatches(opener), num_workers=1)
     next(iter(loader))
     with pytest.raises(StreamError) as caught:
@@ -291,6 +297,39 @@ def test_parts_of_context_parallelism_are_those_of_whole_rows(opener: partial) -
             assert np.array_equal(np.concatenate([part[step][name] for part in parts], axis=1), batch[name])
         for name in ("cu_seqlens", "position"):
             assert all(np.array_equal(part[step][name], batch[name]) for part in parts)
+
+
+@pytest.mark.parametrize("across", [True, False])
+def test_labels_that_are_not_shifted_are_the_tokens_themselves_and_give_a_shifting_model_the_same_losses(
+    opener: partial, across: bool
+) -> None:
+    from mixture.adapters.torch import MixtureBatches
+
+    names = (Column.INPUT_IDS, Column.LABELS, Column.LOSS_MASK)
+    columns = [Columns(names, across_documents=across, shifted=shifted) for shifted in (True, False)]
+    for ours, theirs in zip(*(MixtureBatches(opener, columns=each) for each in columns), strict=True):
+        labels, ids = np.asarray(theirs["labels"]), np.asarray(theirs["input_ids"])
+        taken = np.asarray(theirs["loss_mask"])
+        assert np.array_equal(ids, ours["input_ids"])
+        assert (labels[:, 0] == -100).all()
+        assert np.array_equal(labels, np.where(taken, ids, -100))
+        assert np.array_equal(labels[:, 1:], np.asarray(ours["labels"])[:, :-1])  # what a model makes of them
+        assert taken[:, 1:].all() == across
+
+
+def test_labels_that_a_model_shifts_are_refused_in_parts_of_rows(opener: partial, lock: Lock, store: Store) -> None:
+    with pytest.raises(StreamError) as refused:
+        Columns(cp_size=2, shifted=False)
+    assert refused.value.code == "columns-conflict"
+    assert Columns((Column.INPUT_IDS,), cp_size=2, shifted=False).next_token is False
+    # What was read with the token after each row serves, too.
+    columns = Columns((Column.INPUT_IDS, Column.LABELS), across_documents=False, shifted=False)
+    masked = with_masks(lock, Mask(2, "code", 0, 40))
+    for batch, more in zip(
+        open_stream(masked, store, documents=True), open_stream(masked, store, documents=True, next_token=True),
+        strict=True,
+    ):  # fmt: skip
+        assert difference(columns.of(batch), columns.of(more)) is None
 
 
 def test_labels_leave_out_what_is_taken_down(lock: Lock, store: Store) -> None:

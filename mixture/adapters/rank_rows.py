@@ -1,0 +1,60 @@
+"""The rows of a rank for a `datasets.IterableDataset`, whose only shards are the workers of a DataLoader."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from datasets.iterable_dataset import _BaseExamplesIterable
+
+from mixture.adapters.guards import check_rows_reader, num_workers, shuffled, split_by_others
+from mixture.adapters.sources import RankReader
+
+
+class RankRows(_BaseExamplesIterable):  # type: ignore[misc]
+    """A rank's rows of ascending steps, one by one. Its state is the next step, and the row in it.
+
+    `from_generator` would have a shard a step, which `shard`, `shuffle` and `split_dataset_by_node` deal out in other
+    orders than the run's; here they are refused.
+    """
+
+    def __init__(self, reader: RankReader, steps: range) -> None:
+        super().__init__()
+        self._reader, self._steps = reader, steps
+        self._state_dict: dict[str, Any] | None
+        self._sleep_on_threads_shutdown = False
+
+    def __iter__(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        state: dict[str, Any] = self._state_dict or self._init_state_dict()
+        for values in self._reader.read(range(state["step"], self._steps.stop, self._steps.step)):
+            columns = {name: value for name, value in values.items() if name != "step"}
+            rows = list(zip(*columns.values(), strict=True))
+            check_rows_reader(self._reader, len(rows))
+            for row in range(state["row"], len(rows)):
+                state["row"] = row + 1
+                yield f"{state['step']}_{row}", {"step": values["step"], **dict(zip(columns, rows[row], strict=True))}
+            state["step"], state["row"] = state["step"] + self._steps.step, 0
+
+    def _init_state_dict(self) -> dict[str, Any]:
+        check_rows_reader(self._reader)
+        state = {"step": self._steps.start, "row": 0, "type": type(self).__name__}
+        self._state_dict = state
+        return state
+
+    @property
+    def num_shards(self) -> int:
+        return num_workers()
+
+    def shard_data_sources(self, num_shards: int, index: int, contiguous: bool = True) -> RankRows:
+        """Every num_shards-th step for one of so many workers. Raises StreamError, `split-again`, elsewhere."""
+        check_rows_reader(self._reader)
+        if num_workers() != num_shards or (num_shards > 1 and contiguous):
+            raise split_by_others("shard")
+        return RankRows(self._reader, self._steps[index::num_shards])
+
+    def reshard_data_sources(self) -> RankRows:
+        return self
+
+    def shuffle_data_sources(self, *_: object) -> RankRows:
+        """Raises StreamError, `steps-reordered`."""
+        raise shuffled()
