@@ -138,14 +138,17 @@ def refresh(
 
 def export(
     store: Annotated[Path, typer.Argument(metavar="STORE", help="A store's folder, or a catalog's.")],
-    form: Annotated[str, typer.Option("--format", metavar="FORMAT", help="megatron or npy.")],
+    form: Annotated[str, typer.Option("--format", metavar="FORMAT", help="megatron, npy, numpy or datatrove.")],
     out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="The folder; it must not be there.")],
     *,
     as_json: AsJson = False,
 ) -> None:
     """Write a store's tokens as files of another program, and the sources.yaml that reads them back.
 
-    Documents keep their places. Their ids stand in NAME.csv.gz beside NAME.npy; Megatron's files have no room for them.
+    megatron: NAME.bin and NAME.idx. npy: NAME.npy as OLMo-core reads it, raw, and NAME.csv.gz with start, end and id of
+    each document. numpy: the same with NumPy's header, for `numpy.load`. datatrove: NAME/NAME.ds with its index, as
+    datatrove and nanotron read it.
+    Documents keep their places. Their ids are in NAME.csv.gz; the other formats have no room for them.
     """
     from mixture.store import ExportFormat, export_store, open_store
 
@@ -163,8 +166,8 @@ def export(
     for one in exported:
         shown.add_row(plain(one.name), plain(one.file), f"{one.documents:,}", f"{one.tokens:,}")
     print_table(shown)
-    if form == ExportFormat.MEGATRON:
-        print("ids of documents are not in Megatron's files: read in place, each is called FILE#NUMBER")
+    if form in (ExportFormat.MEGATRON, ExportFormat.DATATROVE):
+        print("ids of documents are not in these files: read in place, each is called FILE#NUMBER")
     print(f"read them in place: mixture catalog build {out / 'sources.yaml'} -o DIR")
 
 

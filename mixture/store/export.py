@@ -32,12 +32,32 @@ Progress = Callable[[int, int], None]
 class ExportFormat(StrEnum):
     """What a store is written as.
 
-    MEGATRON: NAME.bin and NAME.idx a domain, a sequence a document
-    NPY:      NAME.npy a domain, and NAME.csv.gz, as OLMo-core has it: start, end and id of each document
+    MEGATRON:  NAME.bin and NAME.idx a domain, a sequence a document
+    NPY:       NAME.npy a domain, raw, and NAME.csv.gz: start, end and id of each document; OLMo-core reads both
+    NUMPY:     the same with NumPy's header, which `numpy.load` reads and OLMo-core would take for tokens
+    DATATROVE: NAME/NAME.ds a domain, raw, NAME.ds.index with the ends of documents and NAME.ds.metadata; nanotron takes
+               the folder
     """
 
     MEGATRON = "megatron"
     NPY = "npy"
+    NUMPY = "numpy"
+    DATATROVE = "datatrove"
+
+
+_FILES = {
+    ExportFormat.MEGATRON: "{0}.bin",
+    ExportFormat.NPY: "{0}.npy",
+    ExportFormat.NUMPY: "{0}.npy",
+    ExportFormat.DATATROVE: "{0}/{0}.ds",
+}
+"""Where the tokens of a domain are, by what its files are called."""
+_RAW = (ExportFormat.NPY, ExportFormat.DATATROVE)
+
+
+def file_stem(number: int, name: str) -> str:
+    """What the files of a domain are called, of which `number` stand before it in the store: `00012-web`."""
+    return f"{number:05d}-{plain_name(name)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +75,8 @@ def export_store(
 ) -> list[ExportedDomain]:
     """Write all domains of a store into a folder, which appears at once, and with it the sources of a catalog.
 
-    Documents keep their places, and in npy their ids; for ids in Megatron's files, and for attributes in both, there is
-    no room. Tokens of uint32 are int32 for Megatron, which has no such type.
+    Documents keep their places, and beside .npy files their ids; for ids in the other formats, and for attributes in
+    all, there is no room. Tokens of uint32 are int32 for Megatron, which has no such type.
     progress: called with tokens written, and in all
 
     Errors: IngestError `place-taken`; StoreError `export-unfit` where the format can not say it.
@@ -71,11 +91,12 @@ def export_store(
         folder = work / "export"
         folder.mkdir()
         for number, (name, domain) in enumerate(store.domains.items()):
-            stem = f"{number:05d}-{plain_name(name)}"
-            file = f"{stem}.bin" if form is ExportFormat.MEGATRON else f"{stem}.npy"
+            stem = file_stem(number, name)
+            file = _FILES[form].format(stem)
+            (folder / file).parent.mkdir(exist_ok=True)
             dtype = _token_type(store, form)
             with (folder / file).open("wb") as tokens:
-                if form is ExportFormat.NPY:
+                if form is ExportFormat.NUMPY:
                     header = {"descr": dtype.str, "fortran_order": False, "shape": (domain.tokens,)}
                     np.lib.format.write_array_header_1_0(tokens, header)
                 for first in range(0, domain.tokens, _CHUNK):
@@ -84,10 +105,13 @@ def export_store(
                     done += len(part)
                     if progress is not None:
                         progress(done, total)
-            if form is ExportFormat.MEGATRON:
-                _write_index(folder / f"{stem}.idx", _lengths(store, name), dtype, name)
-            else:
-                _write_documents(folder / f"{stem}.csv.gz", store, name)
+            match form:
+                case ExportFormat.MEGATRON:
+                    _write_index(folder / f"{stem}.idx", _lengths(store, name), dtype, name)
+                case ExportFormat.DATATROVE:
+                    _write_ends(folder / file, _lengths(store, name), store, domain.tokens)
+                case _:
+                    _write_documents(folder / f"{stem}.csv.gz", store, name)
             exported.append(ExportedDomain(name, file, domain.tokens, domain.documents))
         _write_sources(folder / SOURCES, store, form, exported)
         publish(folder, Path(out))
@@ -131,6 +155,13 @@ def _write_index(path: Path, lengths: NDArray[np.int64], dtype: np.dtype[np.inte
         file.write(np.arange(len(lengths) + 1, dtype="<i8").tobytes())
 
 
+def _write_ends(file: Path, lengths: NDArray[np.int64], store: Store, tokens: int) -> None:
+    """What datatrove writes beside a .ds file: where documents end, and tokenizer, bytes of a token and tokens."""
+    Path(f"{file}.index").write_bytes(np.cumsum(lengths).astype("<u8").tobytes())
+    text = f"{store.tokenizer}|{store.dtype.itemsize}\n{tokens}\n"
+    Path(f"{file}.metadata").write_text(text, encoding="utf-8")
+
+
 def _write_sources(path: Path, store: Store, form: ExportFormat, exported: list[ExportedDomain]) -> None:
     """YAML, of which JSON is a part: names need no care."""
     labels = store.labels.to_pylist()
@@ -143,7 +174,12 @@ def _write_sources(path: Path, store: Store, form: ExportFormat, exported: list[
     ]
     for one, row in zip(exported, labels, strict=True):
         kept = {key: str(row[key]) for key in row if key not in ("domain", "tokenizer") and row[key] is not None}
-        said: dict[str, object] = {"format": form.value, "files": [one.file]}
+        said: dict[str, object] = {
+            "format": "megatron" if form is ExportFormat.MEGATRON else "npy",
+            "files": [one.file],
+        }
+        if form in _RAW:
+            said["dtype"] = str(store.dtype)
         if kept:
             said["attributes"] = kept
         lines.append(f"  {json.dumps(one.name)}: {json.dumps(said, ensure_ascii=False)}")

@@ -142,12 +142,32 @@ def test_what_is_exported_has_no_token_more_or_less(tmp_path, make_store, form):
     (one, two) = export_store(store, form, tmp_path / "out")
     assert (one.name, one.tokens, one.documents) == ("a", 70_003, 2)
     assert (two.name, two.tokens, two.documents) == ("b", 2, 1)
-    if form is ExportFormat.NPY:
+    if form is ExportFormat.NUMPY:
         assert np.array_equal(np.load(tmp_path / "out" / one.file), store.read("a", 0, 70_003))
-        (row,) = gzip.decompress((tmp_path / "out" / "00001-b.csv.gz").read_bytes()).splitlines()
-        assert row.startswith(b'0,2,"')
     else:
         assert np.array_equal(np.fromfile(tmp_path / "out" / one.file, np.uint16), store.read("a", 0, 70_003))
+    if form in (ExportFormat.NPY, ExportFormat.NUMPY):
+        (row,) = gzip.decompress((tmp_path / "out" / "00001-b.csv.gz").read_bytes()).splitlines()
+        assert row.startswith(b'0,2,"')
+
+
+def test_datatrove_has_a_folder_a_domain_with_the_ends_of_documents_and_the_type_of_tokens(tmp_path, make_store):
+    store = make_store(a=["xyz", "y"], b=["z"])
+    (one, two) = export_store(store, ExportFormat.DATATROVE, tmp_path / "out")
+    assert (one.file, two.file) == ("00000-a/00000-a.ds", "00001-b/00001-b.ds")
+    assert np.fromfile(tmp_path / "out" / f"{one.file}.index", np.uint64).tolist() == [4, 6]
+    assert (tmp_path / "out" / f"{one.file}.metadata").read_text() == f"{store.tokenizer}|2\n6\n"
+
+
+@pytest.mark.parametrize("form", list(ExportFormat))
+def test_what_is_exported_is_read_back_in_place_in_every_format(tmp_path, make_store, form):
+    store = make_store(**{"a/b": ["x" * 700, "y", "z" * 30], "b": ["z"]})
+    export_store(store, form, tmp_path / "out")
+    build_catalog(tmp_path / "out" / "sources.yaml", tmp_path / "again")
+    again = open_store(tmp_path / "again")
+    for name, domain in store.domains.items():
+        assert (again.domains[name].tokens, again.domains[name].documents) == (domain.tokens, domain.documents)
+        assert np.array_equal(again.read(name, 0, domain.tokens), store.read(name, 0, domain.tokens))
 
 
 def test_ids_come_back_from_files_that_keep_them_whatever_is_in_them(tmp_path):
