@@ -356,6 +356,7 @@ FORMAT = MixtureFormat(
     holds=frozenset(),
     draws="Energon draws a blend at random in every worker, so that counts wander; blend_epochized has the lock's"
     " counts over a pass by one worker, and each further one rounds its part down.",
+    version="megatron-energon 7.4.1",
     write=write,
     read=read,
 )

@@ -73,6 +73,8 @@ class MixtureFormat:
     units:  what its weights may count, the usual first: some trainers draw what they find, documents or packed rows
     holds:  what may change within one file; what may not goes into a file each, or into a remark
     draws:  a sentence on how its reader turns weights into data, which says how exact they are there
+    version: the trainer's version that the files are for, and that they were tried with; None where there is no trainer
+    continues: whether a phase goes on in each domain's text where the one before it in the file ended
     write:  files for a run
     read:   what files say, each a phase of its own or one with all of them; None where there is no way back
     """
@@ -82,8 +84,10 @@ class MixtureFormat:
     units: tuple[WeightUnit, ...]
     holds: frozenset[Holds]
     draws: str
+    version: str | None
     write: Callable[[Run], Bodies]
     read: Callable[[Sequence[SourceFile], WeightUnit], Declared] | None = field(default=None)
+    continues: bool = False
 
     @property
     def unit(self) -> WeightUnit:

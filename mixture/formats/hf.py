@@ -85,6 +85,7 @@ FORMAT = MixtureFormat(
     units=(WeightUnit.DOCUMENTS, WeightUnit.SEQUENCES),
     holds=frozenset(),
     draws="interleave_datasets draws each example at random by the probabilities, so that counts wander.",
+    version="datasets 5.0.1",
     write=write,
     read=read,
 )

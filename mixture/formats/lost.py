@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from mixture.formats.format import Holds, MixtureFormat, Remark, WeightUnit
-from mixture.formats.run import Run
-from mixture.plan.words import counted, names_of
+from mixture.formats.run import Run, Stage, stages_of
+from mixture.plan.words import NAMED, counted, listed, names_of
 from mixture.units import quote
 
 
@@ -14,11 +14,14 @@ def lost(run: Run, form: MixtureFormat) -> Iterator[Remark]:
     """What the format can not express of this run, and how exact it is."""
     yield _unit(run)
     yield Remark("draws", form.draws)
+    if form.version is not None:
+        yield Remark("version", f"written for {form.version}")
     yield Remark(
         "order-not-kept", "which sequence stands at which step is the trainer's own: the lock's order is not in it"
     )
     yield Remark("caps-not-kept", "caps on epochs (`max_epochs`) are checked in the plan, and not by the trainer")
     yield from _phases(run, form)
+    yield from _read_again(run, form)
     yield from _zeros(run)
     yield from _text(run)
 
@@ -48,6 +51,35 @@ def _phases(run: Run, form: MixtureFormat) -> Iterator[Remark]:
     if len(batches) > 1 and Holds.PHASES in form.holds and Holds.BATCHES not in form.holds:
         said = " and ".join(f"{batch:,}" for batch in batches)
         yield Remark("batches-not-kept", f"the batch changes in the run ({said} sequences), and it has one")
+
+
+def _read_again(run: Run, form: MixtureFormat) -> Iterator[Remark]:
+    """Text of earlier phases that the trainer reads again, where its datasets begin anew and the lock goes on."""
+    pieces = [piece for piece, _ in run.groups(form.holds if form.continues else frozenset())]
+    said = []
+    for piece in pieces:
+        first, last = piece.stages[0].run_step, piece.stages[-1]
+        every = stages_of(run.lock)
+        before = _tokens_of(stage for stage in every if stage.run_step < first)
+        now = _tokens_of(stage for stage in every if first <= stage.run_step <= last.run_step)
+        if not before:
+            continue
+        again = in_lock = 0
+        for d, domain in enumerate(run.domains):
+            seen = min(before[d], domain.tokens)
+            again += now[d] - max(0, min(now[d], domain.tokens) - seen)
+            in_lock += now[d] - max(0, min(now[d], domain.held - min(before[d], domain.held)))
+        if again > in_lock:
+            said.append(f"up to {again:,} of {sum(now):,} tokens in {piece.stages[0].name} ({in_lock:,} in the lock)")
+    if said:
+        message = "a later dataset begins each domain's text at its start, and reads what earlier phases read again: "
+        yield Remark("read-again", message + listed(said[:NAMED], more=len(said) - NAMED))
+
+
+def _tokens_of(stages: Iterable[Stage]) -> list[int]:
+    """What stages draw of each domain; empty where there is no stage."""
+    rows = [[count * stage.sequence_length for count in stage.sequences] for stage in stages]
+    return [sum(column) for column in zip(*rows, strict=True)]
 
 
 def _zeros(run: Run) -> Iterator[Remark]:

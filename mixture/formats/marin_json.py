@@ -110,6 +110,8 @@ FORMAT = MixtureFormat(
     units=(WeightUnit.SEQUENCES,),
     holds=HOLDS,
     draws="Marin hands the weights to Levanter, which rounds them to whole sequences of a block.",
+    version="marin 4da809f, experiments/grug/moe_hero_ep",
     write=write,
     read=read,
+    continues=True,
 )

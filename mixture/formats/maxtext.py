@@ -58,6 +58,7 @@ FORMAT = MixtureFormat(
     holds=frozenset(),
     draws="Grain mixes records before MaxText packs them, stops at the first dataset that ends, and rounds weights to"
     " hundredths of the smallest.",
+    version="MaxText e591f30 on grain 0.2.18",
     write=write,
     read=read,
 )

@@ -98,6 +98,7 @@ FORMAT = MixtureFormat(
     holds=HOLDS,
     draws="Megatron takes the dataset that is farthest behind its weight, always in the same order: within a sequence"
     " of the share.",
+    version="Megatron-LM d98e8a6, megatron-core 0.16.1",
     write=write,
     read=read,
 )

@@ -268,6 +268,7 @@ FORMAT = MixtureFormat(
     units=(WeightUnit.SEQUENCES, WeightUnit.DOCUMENTS),
     holds=frozenset(),
     draws="Streaming has each share exactly over an epoch of epoch_size samples, and not before its end.",
+    version="mosaicml-streaming 0.13.0",
     write=write,
     read=read,
 )

@@ -261,6 +261,8 @@ FORMAT = MixtureFormat(
     units=(WeightUnit.SEQUENCES,),
     holds=HOLDS,
     draws="nanotron builds an index of the whole stage in which each dataset has its share, rounded to sequences.",
+    version="nanotron 2411b02",
     write=write,
     read=read,
+    continues=True,
 )

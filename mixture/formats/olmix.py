@@ -35,8 +35,9 @@ from mixture.formats.reading import (
 )
 from mixture.formats.reading import Sequence as SequenceNode
 from mixture.formats.run import Run, Stage
-from mixture.formats.shares import plain
+from mixture.formats.shares import FLOAT_DIGITS, plain
 from mixture.formats.yaml_text import Number, Row, yaml_text
+from mixture.plan import decimal
 from mixture.units import format_exact, quote
 
 LEVELS = ("source", "topic", "quality")
@@ -58,7 +59,7 @@ def write(run: Run) -> Bodies:
 
 
 def _config(run: Run, stage: Stage) -> dict[str, object]:
-    drawn = run.drawn(stage)
+    drawn, total = run.drawn(stage), sum(domain.tokens for domain in run.domains)
     mix = {
         run.domains[d].name: Row(
             weight=Number(text), repetition_factor=Number(plain(format_exact(repetition(run, stage, d))))
@@ -69,8 +70,15 @@ def _config(run: Run, stage: Stage) -> dict[str, object]:
         "name": run.lock.mixture,
         "data": {"sources": [{"name": run.domains[d].name, "paths": [path]} for d, path, _ in drawn]},
         "mix": mix,
-        "priors": {"token_counts": {domain.name: domain.tokens for domain in run.domains}},
+        "priors": {
+            "relative_sizes": {domain.name: Number(_share(domain.tokens, total)) for domain in run.domains},
+            "token_counts": {domain.name: domain.tokens for domain in run.domains},
+        },
     }
+
+
+def _share(tokens: int, total: int) -> str:
+    return plain(decimal(Fraction(tokens, total), digits=FLOAT_DIGITS))
 
 
 def read(files: Sequence[SourceFile], unit: WeightUnit) -> Declared:
@@ -192,7 +200,7 @@ def _leaves(node: Node, name: str, above: Fraction, level: int, left_out: LeftOu
 
 
 def _read_priors(node: Node, *, left_out: LeftOut) -> dict[str, int]:
-    readers: dict[str, Reader] = {"token_counts": partial(entries, read=whole)}
+    readers: dict[str, Reader] = {"token_counts": partial(entries, read=whole), "relative_sizes": lambda _: None}
     fields: dict[str, Any] = optional(partial(some_fields, readers=readers, left_out=left_out))(node) or {}
     counts: dict[str, int] = fields.get("token_counts", {})
     return counts
@@ -204,6 +212,7 @@ FORMAT = MixtureFormat(
     units=(WeightUnit.TOKENS,),
     holds=frozenset(),
     draws="Olmix hands the weights to OLMo-core as ratios.",
+    version="Olmix 9586977",
     write=write,
     read=read,
 )

@@ -100,6 +100,7 @@ FORMAT = MixtureFormat(
     holds=frozenset(),
     draws="OLMo-core takes whole sequences of each file, and spreads those that are missing evenly over files of all"
     " sources, whatever their ratios.",
+    version="ai2-olmo-core 3.0.0",
     write=write,
     read=read,
 )

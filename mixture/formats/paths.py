@@ -8,26 +8,33 @@ from collections.abc import Mapping, Sequence
 from mixture.catalog import Catalog
 from mixture.catalog.cells import cell_text
 from mixture.errors import FormatError, nearest
+from mixture.store.export import file_stem
 from mixture.units import quote
 
 DOMAIN = "{domain}"
 """The template of those who call their datasets what the domains are called."""
 
 _FIELD = re.compile(r"\{([^{}]*)\}")
+_OWN = ("domain", "number", "file")
+"""Words of a template that are no columns."""
 
 
 def paths_of(names: Sequence[str], template: str, catalog: Catalog | None) -> tuple[str, ...]:
     """The path of each domain: the template with `{domain}` and `{COLUMN}` of the catalog filled in.
 
+    `{number}` and `{file}` are what `export-store` calls the domain's files: `00012`, and `00012-web`.
+
     Raises FormatError: `no-catalog` where a column is asked for and there is none, `unknown-column`, `unknown-domain`,
     `template-empty` where a domain has no value there, and `paths-alike` where two domains would have one path.
     """
     columns = {
-        name: _column(name, names, catalog) for name in dict.fromkeys(_FIELD.findall(template)) if name != "domain"
+        name: _column(name, names, catalog) for name in dict.fromkeys(_FIELD.findall(template)) if name not in _OWN
     }
     paths: dict[str, str] = {}
-    for domain in names:
-        values = {name: cells[domain] for name, cells in columns.items()} | {"domain": domain}
+    for i, domain in enumerate(names):
+        number = i if catalog is None else catalog.index(domain)
+        own = {"domain": domain, "number": f"{number:05d}", "file": file_stem(number, domain)}
+        values = {name: cells[domain] for name, cells in columns.items()} | own
         path = _FIELD.sub(lambda field: values[field[1]], template)  # noqa: B023 it is called within the turn
         if path in paths:
             raise FormatError(

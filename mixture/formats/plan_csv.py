@@ -45,5 +45,7 @@ FORMAT = MixtureFormat(
     units=(WeightUnit.TOKENS,),
     holds=HOLDS,
     draws="Its figures are those of the lock's schedule.",
+    version=None,
     write=write,
+    continues=True,
 )
