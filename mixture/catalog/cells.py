@@ -61,6 +61,8 @@ def _at(table: Table, row: int, column: str, error: UnitError) -> CatalogError:
 def domain_name(table: Table, row: int, column: str) -> str:
     """A domain's name as written. Raises CatalogError where it is empty, no text, or holds what is not seen."""
     cell = table.columns[column][row]
+    if isinstance(cell, Decimal) and cell.is_finite() and Fraction(cell).denominator == 1:
+        cell = int(cell)
     whole = isinstance(cell, int) and not isinstance(cell, bool)
     if cell is None or not (isinstance(cell, str) or whole) or not str(cell).strip():
         found = "is empty" if cell is None or not str(cell).strip() else f"is {cell_text(cell)}, not a text"

@@ -24,6 +24,8 @@ def show_sources(report: SourcesReport) -> None:
     print_table(shown)
     if report.skipped_files:
         print(f"files not read: {_counts(report.skipped_files)}")
+    for reason in report.unreadable:
+        print(printable(f"left out: {reason}"))
 
 
 def sources_json(report: SourcesReport) -> dict[str, object]:
@@ -39,6 +41,7 @@ def sources_json(report: SourcesReport) -> dict[str, object]:
             for one in report.sources
         ],
         "skipped_files": _values(report.skipped_files),
+        "unreadable": list(report.unreadable),
     }
 
 
@@ -65,6 +68,14 @@ def show_report(report: IngestReport) -> None:
 def _warnings(report: IngestReport) -> list[str]:
     warnings = [f"{' and '.join(map(repr, names))} are domains that look alike" for names in report.look_alike]
     warnings += [f"attribute {name!r} has values of several types: they are kept as text" for name in report.mixed]
+    shared = {domain.name: domain.shared_ids for domain in report.domains if domain.shared_ids}
+    if shared:
+        worst = sorted(shared, key=lambda name: (-shared[name], name))[:5]
+        some = ", ".join(f"{shared[name]:,} of {name!r}" for name in worst) + (", …" if len(shared) > 5 else "")
+        warnings.append(
+            f"{sum(shared.values()):,} documents have an id that another document of their domain has, with another "
+            f"text: {some}; all are kept, and a takedown of the id takes each"
+        )
     if report.not_held:
         some = ", ".join(map(repr, report.not_held[:5])) + (", …" if len(report.not_held) > 5 else "")
         warnings.append(f"no document of {some} is held out: none is below the share, or fits below max")

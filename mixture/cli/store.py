@@ -41,12 +41,18 @@ def ingest(
     strict: Annotated[
         bool, typer.Option("--strict", help="End at the first row that would be left out, and say where it stands.")
     ] = False,
+    skip_unreadable: Annotated[
+        bool, typer.Option("--skip-unreadable", help="Leave out files that cannot be read, and list them.")
+    ] = False,
+    allow_empty: Annotated[
+        bool, typer.Option("--allow-empty", help="Allow domains whose files have no document.")
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say which files would be read; their footers are looked at.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    r"""Make a token store from Parquet, Arrow, saved datasets, JSON lines (plain, .gz, .zst), text and source files.
+    r"""Make a token store from Parquet, Arrow, saved datasets, JSON lines, CSV, text and source files, also packed.
 
     SOURCES says which files are a domain, or which of their columns names it:
 
@@ -55,21 +61,24 @@ def ingest(
         {files: \[rows/*.jsonl.zst], id: id, domain_column: label}
 
     `text`, `id` and `attributes: \[url]` name columns or keys; without `id` a document's id is the hash of its text.
-    `format` is parquet, arrow, jsonl or text where the ending does not say so. `labels: {cluster: c03, quality: 4}`
+    `format` is parquet, arrow, jsonl, csv or text where the ending does not say so. `split: train` names the split that
+    is read of a dataset that has several. `labels: {cluster: c03, quality: 4}`
     become columns of the store's catalog. `holdout: {share: 0.1%, max: 10M tokens}`, of a domain or beside `domains` of
     all, makes domains NAME@validation. Beside `domains` may stand `end_of_document`, the tokenizer's token for it,
     `tokenizer_name`, `dtype`, uint16 or uint32, and `overview`, the path of an overview.json to keep with the store.
 
-    Rows that are no documents are left out, counted by reason, and listed in the store's quarantine.parquet.
+    Rows that are no documents are left out, counted by reason, and listed in the store's quarantine.parquet. Files that
+    cannot be read end the ingest, all of them at once; with --skip-unreadable they are left out, too.
 
     An ingest that is stopped, by Ctrl-C, a signal, an error or a kill, keeps the parts that it has finished in a
     hidden folder beside DIR; the same command goes on from there.
     """
-    from mixture.store import Earlier, Unfit, survey_sources
+    from mixture.store import Earlier, Empty, Unfit, Unreadable, survey_sources
     from mixture.store import ingest as run
 
+    unreadable = Unreadable.QUARANTINE if skip_unreadable else Unreadable.REFUSE
     if dry_run:
-        found = survey_sources(sources)
+        found = survey_sources(sources, unreadable=unreadable)
         print_json(sources_json(found)) if as_json else show_sources(found)
         return
     with ended_by_signal(), ingest_progress() as progress:
@@ -81,6 +90,8 @@ def ingest(
             seed=seed,
             earlier=Earlier.ANEW if restart else Earlier.GO_ON,
             unfit=Unfit.REFUSE if strict else Unfit.QUARANTINE,
+            unreadable=unreadable,
+            empty=Empty.ALLOW if allow_empty else Empty.REFUSE,
             progress=progress,
             resumed=show_resumed,
         )

@@ -16,12 +16,14 @@ from mixture.store.in_order import OrderedRows, rows_in_order
 from mixture.store.intake.report import (
     ColumnReport,
     DomainReport,
+    Empty,
     IngestProgress,
     IngestReport,
     Reason,
     Skipped,
     Stage,
     Unfit,
+    Unreadable,
 )
 from mixture.store.intake.resumption import Earlier, Resumed
 from mixture.store.intake.run import ingest
@@ -39,6 +41,7 @@ __all__ = [
     "ContentKind",
     "DomainChange",
     "DomainReport",
+    "Empty",
     "Earlier",
     "ExportFormat",
     "ExportedDomain",
@@ -64,6 +67,7 @@ __all__ = [
     "StoreDomain",
     "TokenReader",
     "Unfit",
+    "Unreadable",
     "Verify",
     "add_domain",
     "attribute_text",

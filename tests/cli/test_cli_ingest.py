@@ -40,6 +40,7 @@ def test_a_dry_run_says_what_would_be_read_and_writes_nothing(tmp_path: Path, so
             {"domain_column": "label", "files": 1, "source_bytes": len(LINES), "formats": {"jsonl": 1}},
         ],
         "skipped_files": {"hidden-file": 1},
+        "unreadable": [],
     }
     assert "by the column label" in run("ingest", sources, "-o", tmp_path / "store", "--dry-run").stdout
     assert sorted(path.name for path in tmp_path.iterdir()) == ["notes", "rows.jsonl", "sources.yaml"]

@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from mixture.errors import Place, StoreError
+from mixture.store.intake.arrow_values import text_column
 
 CHUNK = 1 << 20
 """Documents that are looked at together."""
@@ -76,13 +77,11 @@ def one_piece(dtype: np.dtype[Any], place: int, tokens: int, documents: Document
 def whole_documents(lengths: NDArray[np.int64], first: int, ids: pa.Array[Any] | None = None) -> FoundDocuments:
     """Documents of these lengths, of which the first has this number; empty ones are left out.
 
-    Errors: ArrowInvalid where an id is no text: Arrow does not look at that by itself.
+    Errors: ArrowInvalid where an id is not UTF-8.
     """
     kept = np.flatnonzero(lengths)
     if ids is not None:
-        ids = ids.cast(pa.string())
-        ids.validate(full=True)
-        ids = ids.take(pa.array(kept))
+        ids = text_column(ids).take(pa.array(kept))
     return FoundDocuments(lengths[kept], first + kept, ids)
 
 

@@ -9,17 +9,28 @@ from typing import Any
 from mixture.store.intake.matching import SourceFile
 from mixture.store.intake.quarantine import LeftOut, start_of
 from mixture.store.intake.report import Reason
-from mixture.store.intake.values import Kind, NestedValueError, attribute, document_text, domain_name, value_text
+from mixture.store.intake.values import (
+    Kind,
+    NestedValueError,
+    attribute,
+    document_text,
+    domain_name,
+    joined_text,
+    value_text,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
     """Which columns of tables, or keys of JSON lines, to read; without id, a document's is the hash of its text.
 
+    `meta.id` is the field `id` of the objects in `meta`, where no column has the whole name.
+
+    text:   columns of text; those of several that are not empty are joined by a blank line
     domain: names the domain of each row; None: all are of one
     """
 
-    text: str
+    text: tuple[str, ...]
     id: str | None
     attributes: tuple[str, ...]
     domain: str | None = None
@@ -27,15 +38,16 @@ class Columns:
     @property
     def names(self) -> list[str]:
         named = [name for name in (self.id, self.domain) if name is not None]
-        return list(dict.fromkeys([self.text, *named, *self.attributes]))
+        return list(dict.fromkeys([*self.text, *named, *self.attributes]))
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
     """A part of a file that is read by one process: row groups or record batches [start, stop), else bytes.
 
-    size:  its share of the file's bytes
-    first: the rows of the file before it, where it has rows
+    size:    its share of the file's bytes
+    first:   the rows of the file before it, where it has rows
+    problem: why it is not read; None: it is
     """
 
     file: SourceFile
@@ -43,6 +55,7 @@ class Piece:
     stop: int
     size: int
     first: int = 0
+    problem: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +91,7 @@ class Batch:
 
     def add(self, row: dict[str, Any], columns: Columns, at: int) -> None:
         """Take a row, which stands at this row, or byte, of its file."""
-        value = row.get(columns.text)
+        value = row.get(columns.text[0])
         identity = (value_text(row.get(columns.id)) or None) if columns.id else None
         domain = None
         if columns.domain is not None:
@@ -88,7 +101,7 @@ class Batch:
                 detail = start_of(named)
                 self.dropped.append(LeftOut(domain, None, at, identity, start_of(value), detail))
                 return
-        text = document_text(value)
+        text = document_text(value) if len(columns.text) == 1 else joined_text([row.get(name) for name in columns.text])
         if isinstance(text, Reason):
             self.dropped.append(LeftOut(text, domain, at, identity, start_of(value)))
             return

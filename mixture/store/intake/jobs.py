@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,9 +21,9 @@ from mixture.store.intake.merge import Indices, MergedRuns
 from mixture.store.intake.parts import Making
 from mixture.store.intake.pool import Advance
 from mixture.store.intake.quarantine import Dropped, Example, LeftOut, Ward, start_of
-from mixture.store.intake.report import Reason
+from mixture.store.intake.report import NO_ROW, Reason
 from mixture.store.intake.runs import ATTRIBUTE, DocumentKeys, Entry, Names, Run, RunWriter
-from mixture.store.intake.texts import read
+from mixture.store.intake.texts import UNREADABLE, read
 from mixture.store.intake.token_writer import TokenWriter
 from mixture.store.intake.tokenizer import TextRefused, Tokenizer
 from mixture.store.intake.values import Kind
@@ -34,13 +35,29 @@ _DOCUMENTS = "documents.arrow"
 
 
 @dataclass(frozen=True, slots=True)
+class Problem:
+    """The error of a file that cannot be read, as a part's record keeps it."""
+
+    message: str
+    code: str
+    file: str
+    line: int | None
+    hint: str | None
+
+    @property
+    def error(self) -> IngestError:
+        return IngestError(self.message, code=self.code, place=Place(file=self.file, line=self.line), hint=self.hint)
+
+
+@dataclass(frozen=True, slots=True)
 class ReadResult:
     """What came of it.
 
     dropped, examples: the rows left out: their number, and the first ones
     seen:              the columns that some row has
     kinds:             what the values of attributes are
-    rows:              documents read, those dropped included
+    rows:              documents read, those dropped included; files without a byte, and unreadable ones, are none
+    unreadable:        what was found to be unreadable while it was read, and is not among the documents
     """
 
     group: int
@@ -50,6 +67,7 @@ class ReadResult:
     seen: frozenset[str]
     kinds: dict[str, frozenset[Kind]]
     rows: int
+    unreadable: tuple[Problem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +83,39 @@ class ReadJob:
     dtype: str
 
     def run(self, making: Making, tokenizer: Tokenizer, advance: Advance) -> ReadResult:
-        """Read, tokenise and sort. Errors: IngestError."""
+        """Read, tokenise and sort. A piece that is found to be unreadable leaves no document. Errors: IngestError."""
+        problems: dict[int, Problem] = {}
+        done = 0
+        while True:
+            moved = 0
+
+            def advance_once(group: int, count: int) -> None:
+                nonlocal moved, done
+                moved += count
+                if moved > done:
+                    advance(group, moved - done)
+                    done = moved
+
+            pieces = [
+                replace(piece, problem=problems[number].message) if number in problems else piece
+                for number, piece in enumerate(self.pieces)
+            ]
+            try:
+                return self._read(pieces, tuple(problems.values()), making, tokenizer, advance_once)
+            except _PieceUnreadable as stop:
+                # Some of its documents are in runs: all pieces are read again, without it.
+                problems[stop.number] = stop.problem
+                for path in making.folder.iterdir():
+                    path.unlink()
+
+    def _read(
+        self,
+        pieces: Sequence[Piece],
+        problems: tuple[Problem, ...],
+        making: Making,
+        tokenizer: Tokenizer,
+        advance: Advance,
+    ) -> ReadResult:
         dtype = np.dtype(self.dtype)
         writer = RunWriter(making, self.columns.attributes, dtype)
         chances, names = Chances(self.seed), Names(self.seed, self.columns.domain)
@@ -74,14 +124,14 @@ class ReadJob:
         seen: set[str] = set()
         kinds: defaultdict[str, set[Kind]] = defaultdict(set)
         rows = 0
-        for piece in self.pieces:
-            for batch in read(piece, self.columns):
+        for number, piece in enumerate(pieces):
+            for batch in _readable(number, piece, self.columns):
                 for left in batch.dropped:
                     ward.add(left, piece.file, self.domain)
                 seen |= batch.seen
                 for attribute, some in batch.kinds.items():
                     kinds[attribute] |= some
-                rows += len(batch.documents) + len(batch.dropped)
+                rows += len(batch.documents) + sum(left.reason not in NO_ROW for left in batch.dropped)
                 for document, ids in zip(batch.documents, _encode(batch, tokenizer, piece), strict=True):
                     if not len(ids):
                         start = start_of(document.text)
@@ -106,7 +156,28 @@ class ReadJob:
             seen=frozenset(seen),
             kinds={name: frozenset(some) for name, some in kinds.items()},
             rows=rows,
+            unreadable=problems,
         )
+
+
+class _PieceUnreadable(Exception):  # noqa: N818 it is no error of a caller's
+    """The piece with this number cannot be read."""
+
+    def __init__(self, number: int, problem: Problem) -> None:
+        super().__init__(number, problem)
+        self.number, self.problem = number, problem
+
+
+def _readable(number: int, piece: Piece, columns: Columns) -> Iterator[Batch]:
+    """The documents of a piece. Raises _PieceUnreadable."""
+    try:
+        yield from read(piece, columns)
+    except IngestError as error:
+        if error.code not in UNREADABLE:
+            raise
+        line = error.place.line if error.place else None
+        problem = Problem(error.message, error.code, str(piece.file.path), line, error.hint)
+        raise _PieceUnreadable(number, problem) from error
 
 
 def _encode(batch: Batch, tokenizer: Tokenizer, piece: Piece) -> list[np.ndarray]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import IO, Any
 
@@ -22,8 +22,8 @@ _BLOCK = 1 << 20
 
 
 def split_lines(file: SourceFile) -> list[Piece]:
-    """Ranges of bytes; what is packed is one piece."""
-    if file.compression is not Compression.NONE:
+    """Ranges of bytes; what is packed is one piece, and so is a file without a byte."""
+    if file.compression is not Compression.NONE or not file.size:
         return [Piece(file, 0, file.size, file.size)]
     starts = range(0, file.size, _PIECE)
     return [Piece(file, start, min(start + _PIECE, file.size), min(_PIECE, file.size - start)) for start in starts]
@@ -35,6 +35,10 @@ def read_lines(piece: Piece, columns: Columns) -> Iterator[Batch]:
     A bad line is left out. Where a file begins with several and nothing but them, it is of another format, such as
     JSON that is printed to be read. Errors: IngestError `not-json-lines`.
     """
+    if not piece.file.size:
+        yield Batch(dropped=[LeftOut(Reason.EMPTY_FILE, None, 0)])
+        return
+    folder = piece.file.folder_values
     at, weight, done = piece.start, 0, 0
     objects = False
     bad: list[LeftOut] = []
@@ -56,7 +60,7 @@ def read_lines(piece: Piece, columns: Columns) -> Iterator[Batch]:
                 data = line.removeprefix(b"\xef\xbb\xbf") if at == 0 else line
                 del line
                 if data.strip():
-                    _add_line(batch, data, columns, at)
+                    _add_line(batch, data, columns, folder, at)
                 del data
             at += size
             weight += size
@@ -126,7 +130,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 _JSON = json.JSONDecoder(object_pairs_hook=_object)  # made once it costs 0.3 us a line more than json.loads
 
 
-def _add_line(batch: Batch, data: bytes, columns: Columns, at: int) -> None:
+def _add_line(batch: Batch, data: bytes, columns: Columns, folder: Mapping[str, str | None], at: int) -> None:
     try:
         text = data.decode().rstrip("\r\n")
     except UnicodeDecodeError:
@@ -142,4 +146,19 @@ def _add_line(batch: Batch, data: bytes, columns: Columns, at: int) -> None:
         return
     del text
     batch.seen.update(row.keys() & set(columns.names))
+    missing = [name for name in columns.names if name not in row]
+    for name in missing:  # a field of an object, or what a folder is called
+        first, *rest = name.split(".")
+        value: Any = row.get(first)
+        for part in rest:
+            value = value.get(part, _ABSENT) if isinstance(value, dict) else _ABSENT
+        if rest and value is not _ABSENT:
+            row[name] = value
+            batch.seen.add(name)
+        elif name in folder:
+            row[name] = folder[name]
+            batch.seen.add(name)
     batch.add(row, columns, at)
+
+
+_ABSENT = object()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from pathlib import Path, PurePath
+from urllib.parse import unquote
 
 from mixture.errors import IngestError, Place
 from mixture.store.intake.paths import Paths
@@ -18,25 +19,41 @@ from mixture.units import quote
 _MARKERS = {"_SUCCESS", "_metadata", "_common_metadata", "_temporary", "_delta_log"}
 _MARKER_STARTS = ("_committed_", "_started_")
 _MARKER_ENDS = (".crc",)
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
 class FileFormat(StrEnum):
-    """What a file holds: rows of columns, one JSON object a line, or one document."""
+    """What a file holds: rows of columns, one JSON object a line, rows of CSV below a header, or one document."""
 
     PARQUET = "parquet"
     ARROW = "arrow"
     JSONL = "jsonl"
+    CSV = "csv"
     TEXT = "text"
 
 
 class Compression(StrEnum):
-    """How lines or text are packed; the value is the ending of the file's name."""
+    """How lines or text are packed."""
 
     NONE = ""
-    GZIP = ".gz"
-    ZSTD = ".zst"
+    GZIP = "gzip"
+    ZSTD = "zstd"
+    BZIP2 = "bz2"
+    XZ = "xz"
+    LZ4 = "lz4"
 
 
+_PACKED_ENDINGS = {
+    ".gz": Compression.GZIP,
+    ".gzip": Compression.GZIP,
+    ".zst": Compression.ZSTD,
+    ".zstd": Compression.ZSTD,
+    ".bz2": Compression.BZIP2,
+    ".bzip2": Compression.BZIP2,
+    ".xz": Compression.XZ,
+    ".lzma": Compression.XZ,
+    ".lz4": Compression.LZ4,
+}
 _BY_ENDING = {
     ".parquet": FileFormat.PARQUET,
     ".arrow": FileFormat.ARROW,
@@ -44,6 +61,8 @@ _BY_ENDING = {
     ".jsonl": FileFormat.JSONL,
     ".ndjson": FileFormat.JSONL,
     ".json": FileFormat.JSONL,
+    ".csv": FileFormat.CSV,
+    ".tsv": FileFormat.CSV,
 }
 
 
@@ -54,6 +73,7 @@ class SourceFile:
     shown:    its path as the sources file reaches it, with slashes
     modified: when it was written last, in nanoseconds
     chosen:   which of its rows are read, where it is of a dataset that has an index; None: all
+    problem:  why it is of no format that is read; None: it is
     """
 
     path: Path
@@ -63,6 +83,13 @@ class SourceFile:
     format: FileFormat
     compression: Compression
     chosen: Chosen | None = None
+    problem: str | None = None
+
+    @property
+    def folder_values(self) -> dict[str, str | None]:
+        """What folders `NAME=VALUE` in its path say, as Hive and Spark write partitions: a column of one value each."""
+        pairs = [part.partition("=") for part in PurePath(self.shown).parts[:-1]]
+        return {unquote(n): None if v == _NO_VALUE else unquote(v) for n, found, v in pairs if found and n}
 
 
 class Matcher:
@@ -77,9 +104,10 @@ class Matcher:
     def find(self, pattern: str, domain: str, file_format: FileFormat | None, place: Place) -> list[SourceFile]:
         """The files of a pattern, of a folder and all below it, or one file; none that the domain has already.
 
-        Formats by name: .parquet; .arrow and .feather; .jsonl, .ndjson and .json are JSON lines; all else is one
-        document a file; behind a .gz or .zst the same. In the folder of a dataset that Hugging Face saved, only its
-        files of rows are read. Errors: IngestError `no-files`, `files-shared`, `source-unreadable`.
+        Formats by name: .parquet; .arrow and .feather; .jsonl, .ndjson and .json are JSON lines; .csv and .tsv; all
+        else is one document a file; before a .gz, .zst, .bz2, .xz or .lz4 the same. In the folder of a dataset that
+        Hugging Face saved, only its files of rows are read.
+        Errors: IngestError `no-files`, `files-shared`, `source-unreadable`.
         """
         paths = sorted(Paths(self._folder, lambda path: reason_to_skip(path, PurePath(pattern))).find(pattern))
         if not paths:
@@ -154,7 +182,7 @@ def _source(
     path: Path, shown: str, status: os.stat_result, file_format: FileFormat | None, dataset: SavedDataset | None
 ) -> SourceFile:
     ending = path.suffix.lower()
-    compression = next((c for c in Compression if c.value == ending), Compression.NONE)
+    compression = _PACKED_ENDINGS.get(ending, Compression.NONE)
     inner = path.with_suffix("").suffix.lower() if compression is not Compression.NONE else ending
     chosen_format = file_format or (_BY_ENDING.get(inner, FileFormat.TEXT) if dataset is None else FileFormat.ARROW)
     return SourceFile(
@@ -166,3 +194,8 @@ def _source(
         compression=compression,
         chosen=dataset.chosen(path.name) if dataset is not None else None,
     )
+
+
+def data_endings(path: Path) -> list[str]:
+    """The endings before the last one that name a format of data: of `a.jsonl.bak`, `.jsonl`."""
+    return [ending for ending in map(str.lower, path.suffixes[:-1]) if ending in _BY_ENDING]

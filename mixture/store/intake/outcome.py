@@ -12,7 +12,7 @@ from mixture.store.intake.jobs import MergedDomain, ReadResult
 from mixture.store.intake.lines import first_keys
 from mixture.store.intake.matching import FileFormat
 from mixture.store.intake.quarantine import Example, printable
-from mixture.store.intake.report import ColumnReport, DomainReport, IngestReport, Reason
+from mixture.store.intake.report import ColumnReport, DomainReport, Empty, IngestReport, Reason
 from mixture.store.intake.sources import SourceGroup, Sources
 from mixture.store.intake.targets import Target
 from mixture.store.intake.texts import place_of
@@ -33,10 +33,11 @@ def _place(group: SourceGroup, example: Example) -> Place:
     return place_of(file, example.byte)
 
 
-def check_read(group: SourceGroup, results: Sequence[ReadResult]) -> None:
-    """Refuse files of lines of which none is JSON, and a column that no row has: it is misspelt.
+def check_read(group: SourceGroup, results: Sequence[ReadResult], empty: Empty) -> None:
+    """Refuse files of lines of which none is JSON, a column that no row has, for it is misspelt, and a source without
+    documents.
 
-    Errors: IngestError `not-json-lines`, `column-missing`.
+    Errors: IngestError `not-json-lines`, `column-missing`, `source-empty`.
     """
     rows = sum(result.rows for result in results)
     seen = frozenset[str]().union(*(result.seen for result in results))
@@ -58,6 +59,30 @@ def check_read(group: SourceGroup, results: Sequence[ReadResult]) -> None:
                 hint=_known(name, group),
                 domain=group.name,
             )
+    if empty is Empty.REFUSE and not any(result.runs for result in results):
+        counts: Counter[Reason] = Counter()
+        for result in results:
+            for one in result.dropped:
+                counts[one.reason] += one.count
+        why = ", ".join(f"{count:,} {reason}" for reason, count in _ordered(counts).items()) or "they have no row"
+        first = next((one for result in results for one in result.examples), None)
+        where = f", the first in {first.file}{_detail(first)}" if first else ""
+        raise IngestError(
+            f"{group.shown}: no document in {_files(len(group.files))}: {why}{where}",
+            code="source-empty",
+            place=group.place,
+            hint="`--allow-empty` allows it",
+            domain=group.name,
+        )
+
+
+def _files(count: int) -> str:
+    return "its file" if count == 1 else f"its {count:,} files"
+
+
+def _detail(example: Example) -> str:
+    said = example.detail or example.start
+    return f" ({quote(said)})" if said else ""
 
 
 def _known(name: str, group: SourceGroup) -> str | None:

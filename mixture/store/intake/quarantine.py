@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from mixture.errors import IngestError, Place
 from mixture.store.intake.matching import FileFormat, SourceFile
-from mixture.store.intake.report import Reason
+from mixture.store.intake.report import NO_ROW, Reason
 from mixture.store.intake.values import value_text
 
 EXAMPLES = 20
@@ -102,14 +102,14 @@ class Ward:
         if self._counts[key] > EXAMPLES or len(self._examples) >= _ROWS:
             return
         lines = file.format is FileFormat.JSONL
-        whole = file.format is FileFormat.TEXT
+        whole = file.format is FileFormat.TEXT or (left.reason in NO_ROW and not left.at)
         self._examples.append(
             Example(
                 reason=left.reason,
                 domain=domain,
                 file=printable(file.shown),
                 row=None if lines or whole else left.at,
-                byte=left.at if lines else None,
+                byte=left.at if lines and not whole else None,
                 id=_cut(left.id),
                 start=_cut(left.start),
                 detail=_cut(left.detail),

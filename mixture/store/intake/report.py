@@ -24,6 +24,9 @@ class Reason(StrEnum):
     NESTED_ATTRIBUTE: an attribute of it is a list or an object, and not a single value
     NO_TOKENS:        the tokenizer makes no token of it: it has none for what is unknown, or takes all away
     DUPLICATE:        another document of the domain has its id and its text
+    RAGGED_CSV:       its row of CSV has more or fewer cells than the header
+    EMPTY_FILE:       a file of lines without a byte; it counts as one
+    UNREADABLE_FILE:  a file, or a part of it, that cannot be read, where such files are left out; it counts as one
     """
 
     NULL_TEXT = "null-text"
@@ -39,6 +42,13 @@ class Reason(StrEnum):
     NESTED_ATTRIBUTE = "nested-attribute"
     NO_TOKENS = "no-tokens"
     DUPLICATE = "duplicate"
+    RAGGED_CSV = "ragged-csv"
+    EMPTY_FILE = "empty-file"
+    UNREADABLE_FILE = "unreadable-file"
+
+
+NO_ROW = frozenset({Reason.EMPTY_FILE, Reason.UNREADABLE_FILE})
+"""Reasons of files, and not of rows."""
 
 
 class Unfit(StrEnum):
@@ -52,6 +62,27 @@ class Unfit(StrEnum):
     REFUSE = "refuse"
 
 
+class Unreadable(StrEnum):
+    """What becomes of a file that cannot be read: damaged, of a format that nothing reads, a pointer of Git LFS.
+
+    REFUSE:     the ingest ends with the errors of all such files
+    QUARANTINE: it is left out, counted, and listed in the store's quarantine.parquet
+    """
+
+    REFUSE = "refuse"
+    QUARANTINE = "quarantine"
+
+
+class Empty(StrEnum):
+    """What becomes of a source, the files of a domain or those whose rows name it, that gave no document.
+
+    REFUSE: the ingest ends with an error; ALLOW: its domain has no document
+    """
+
+    REFUSE = "refuse"
+    ALLOW = "allow"
+
+
 class Skipped(StrEnum):
     """Why a file that a pattern matches is not read.
 
@@ -59,12 +90,14 @@ class Skipped(StrEnum):
     MARKER:  it is what Hadoop, Spark and their kin leave beside data: _SUCCESS, _metadata, _temporary/…, *.crc
     AGAIN:   another pattern of the domain has matched it, or it is a link to a file that one has
     BESIDE:  it lies in the folder of a dataset that Hugging Face saved, and is none of its files of rows
+    SPLIT:   it is of another split than the one that `split` names
     """
 
     HIDDEN = "hidden-file"
     MARKER = "marker-file"
     AGAIN = "matched-again"
     BESIDE = "beside-a-dataset"
+    SPLIT = "other-split"
 
 
 class Stage(StrEnum):

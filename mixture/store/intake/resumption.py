@@ -8,13 +8,15 @@ from enum import StrEnum
 from importlib.metadata import version
 
 from mixture._version import __version__
+from mixture.errors import IngestError
 from mixture.names import HELD_OUT_ENDING
 from mixture.store.intake.batch import Piece
 from mixture.store.intake.holdout import Holdouts
 from mixture.store.intake.jobs import MergedDomain, MergeResult, ReadResult
 from mixture.store.intake.parts import Kept, Parts, asked_otherwise, note_asked, part_key, together, without_place
+from mixture.store.intake.report import Unreadable
 from mixture.store.intake.sources import SourceGroup, Sources
-from mixture.store.intake.texts import split
+from mixture.store.intake.texts import check_errors, split_all
 from mixture.store.intake.workplace import Workplace, remove
 from mixture.store.manifest import BYTES, TokenizerRecord
 
@@ -88,18 +90,21 @@ class Begun:
     merged: what is merged, by name of the domain; merges: parts that it is in
     """
 
-    def __init__(self, sources: Sources, options: Options) -> None:
-        """All of it is still to be done. Errors: those of `split`."""
+    def __init__(self, sources: Sources, options: Options, unreadable: Unreadable) -> None:
+        """All of it is still to be done. Errors: those of `split`, of all files."""
         self.pieces: list[dict[str, Piece]] = []
         self._groups, self._holdouts = sources.groups, sources.holdouts
         self._numbers = {group.name: number for number, group in enumerate(self._groups)}
         self._decides: list[str] = []
+        self._unreadable = unreadable
+        errors: list[IngestError] = []
         for group in self._groups:
             reading = options.reading(group, self._holdouts)
-            pieces = [piece for file in group.files for piece in split(file, group.columns)]
+            pieces = split_all(group.files, group.columns, errors)
             keys = {part_key(reading, replace(piece, file=without_place(piece.file))): piece for piece in pieces}
             self.pieces.append(keys)
             self._decides.append(part_key(reading, sorted(keys)))
+        check_errors(errors, unreadable)
         self._options = (options.file_tokens, sources.attributes)
         self.totals = [sum(piece.size for piece in pieces.values()) for pieces in self.pieces]
         self.read: list[list[ReadResult]] = [[] for _ in self.pieces]
@@ -135,7 +140,13 @@ class Begun:
     def take(self, parts: Parts) -> None:
         """Take what is finished; the parts that are not taken are removed."""
         owner = {key: number for number, pieces in enumerate(self.pieces) for key in pieces}
-        for kept in parts.take(ReadResult, lambda kept: all(key in owner for key in kept.made_of), self._files):
+
+        def is_wanted(kept: Kept[ReadResult]) -> bool:
+            # What could not be read may be readable now.
+            is_read = self._unreadable is Unreadable.QUARANTINE or not kept.result.unreadable
+            return is_read and all(key in owner for key in kept.made_of)
+
+        for kept in parts.take(ReadResult, is_wanted, self._files):
             number = owner[kept.made_of[0]]
             self.read[number].append(replace(kept.result, group=number))
             for key in kept.made_of:
@@ -155,12 +166,12 @@ class Begun:
 
 
 def begin(
-    sources: Sources, options: Options, place: Workplace, earlier: Earlier
+    sources: Sources, options: Options, place: Workplace, earlier: Earlier, unreadable: Unreadable
 ) -> tuple[Begun, Parts, int, tuple[str, ...]]:
     """Look at the sources, and at what earlier ingests have finished; how many parts of theirs were removed, and in
     words, why. Errors: those of `split`.
     """
-    begun = Begun(sources, options)
+    begun = Begun(sources, options, unreadable)
     parts = Parts(place.folder)
     note_asked(place.folder, options.asked)
     reasons = asked_otherwise(place.left, options.asked)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mixture.errors import IngestError, Place, nearest
+from mixture.store.intake.arrow_values import TEXTS, as_bytes, class_names, field_type, field_values, python_values
 from mixture.store.intake.batch import Batch, Columns, Piece
 from mixture.store.intake.matching import SourceFile
 from mixture.store.mapping import arrow_file
@@ -24,9 +25,6 @@ _PARQUET_ROWS = 4  # read at once: 3 us a row more than 256, but a file of 4 KB 
 _ROWS_TOGETHER = 256
 _ARROW_PIECE = 1 << 24
 _INDICES = 1 << 20  # read at once
-_BYTES = (pa.binary(), pa.large_binary(), pa.binary_view())
-_TEXTS = (pa.string(), pa.large_string(), pa.string_view(), *_BYTES)
-_AS_BYTES = dict(zip(_TEXTS[:3], _BYTES, strict=True))
 _FILE_MAGIC = b"ARROW1"
 _END = b"\xff\xff\xff\xff\0\0\0\0"  # of a stream
 
@@ -35,9 +33,9 @@ def split_parquet(file: SourceFile, columns: Columns) -> list[Piece]:
     """Its row groups. Errors: IngestError `column-missing`, `column-type`, `attribute-nested`."""
     with arrow_file(file.path) as source, pq.ParquetFile(source) as parquet:
         metadata, schema = parquet.metadata, parquet.schema_arrow
-    if metadata.num_rows == 0:
-        return []
-    _check_schema(file, columns, schema)
+        if metadata.num_rows == 0:
+            return []
+        _check_schema(file, columns, schema, lambda name: _has_values(parquet.iter_batches(columns=[name]), name))
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     ends = _shares(file.size, [group.total_byte_size for group in groups])
     rows = accumulate((group.num_rows for group in groups), initial=0)
@@ -51,14 +49,16 @@ def read_parquet(piece: Piece, columns: Columns) -> Iterator[Batch]:
         rows = max(1, sum(parquet.metadata.row_group(group).num_rows for group in groups))
         average = sum(parquet.metadata.row_group(group).total_byte_size for group in groups) // rows
         together = max(1, min(_PARQUET_ROWS, _TOGETHER // max(1, average)))
-        tables = parquet.iter_batches(together, row_groups=groups, columns=columns.names, use_threads=False)
-        yield from _documents(piece, columns, tables, rows)
+        schema = parquet.schema_arrow
+        names = [name for name in columns.names if field_type(schema, name) is not None]
+        tables = parquet.iter_batches(together, row_groups=groups, columns=names, use_threads=False)
+        yield from _documents(piece, columns, tables, rows, schema)
 
 
 def split_arrow(file: SourceFile, columns: Columns) -> list[Piece]:
     """Its record batches, some together. Errors: as `split_parquet`."""
     arrow = _ArrowFile(file.path)
-    _check_schema(file, columns, arrow.schema)
+    _check_schema(file, columns, arrow.schema, lambda name: _has_values(arrow.batches(), name))
     sizes = [(batch.num_rows, batch.get_total_buffer_size()) for batch in arrow.batches()]
     pieces: list[Piece] = []
     shares = _shares(file.size, [size for _, size in sizes])
@@ -78,10 +78,10 @@ def read_arrow(piece: Piece, columns: Columns) -> Iterator[Batch]:
     count = _row_count(piece)
     tables = (
         batch.slice(first, _PARQUET_ROWS)
-        for batch in (_checked(one, columns.names) for one in arrow.batches(piece.start, piece.stop))
+        for batch in (_checked(one, _roots(arrow.schema, columns)) for one in arrow.batches(piece.start, piece.stop))
         for first in range(0, batch.num_rows, _PARQUET_ROWS)
     )
-    for some in _documents(piece, columns, tables, count, _times(piece, count)):
+    for some in _documents(piece, columns, tables, count, arrow.schema, _times(piece, count)):
         yield some
         arrow.let_go()
 
@@ -91,13 +91,21 @@ def _documents(
     columns: Columns,
     tables: Iterator[pa.RecordBatch],
     rows: int,
+    schema: pa.Schema,
     times: np.ndarray[Any, np.dtype[np.int64]] | None = None,
 ) -> Iterator[Batch]:
     """times: [rows], how often each row is read; None: once."""
     done = 0
     batch = Batch(seen=set(columns.names))
+    names, folder = class_names(schema), piece.file.folder_values
+    in_file = {name for name in columns.names if field_type(schema, name) is not None}
     for table in tables:
-        values = [_values(table.column(name), name, piece.file) for name in columns.names]
+        values = [
+            _values(field_values(table, name), name, piece.file, names.get(name))
+            if name in in_file
+            else [folder[name]] * table.num_rows
+            for name in columns.names
+        ]
         for number, row in enumerate(zip(*values, strict=True), done):
             for _ in range(1 if times is None else int(times[number])):
                 batch.add(dict(zip(columns.names, row, strict=True)), columns, piece.first + number)
@@ -110,33 +118,22 @@ def _documents(
     yield batch
 
 
-def _values(column: pa.Array[Any], name: str, file: SourceFile) -> list[Any]:
-    """A column's values; text as bytes, for Arrow does not promise that it is UTF-8."""
-    column = _as_bytes(column)
-    if isinstance(column, pa.DictionaryArray):
-        column = column.dictionary_decode()
-    type_ = column.type
-    if pa.types.is_temporal(type_) and not pa.types.is_interval(type_):
-        # Arrow writes times of any year; Python has those of the years 1 to 9999, and no nanoseconds.
-        if pa.types.is_timestamp(type_) and type_.tz:
-            column = column.cast(pa.timestamp(type_.unit, "UTC"))  # what a zone is differs between machines
-        column = column.cast(pa.string())
+def _values(column: pa.Array[Any], name: str, file: SourceFile, names: Sequence[str] | None) -> list[Any]:
+    """A column's values. names: of a ClassLabel."""
     try:
-        values: list[Any] = column.to_pylist()
+        return python_values(column, names)
     except (OverflowError, ValueError, KeyError) as error:
         raise IngestError(
-            f"its column {quote(name)}, of type {type_}, has a value that can not be written as text: {error}",
+            f"its column {quote(name)}, of type {column.type}, has a value that can not be written as text: {error}",
             code="column-type",
             place=Place(file=str(file.path)),
         ) from error
-    return values
 
 
-def _as_bytes(column: pa.Array[Any]) -> pa.Array[Any]:
-    """A column, bytes where it is text."""
-    if isinstance(column, pa.DictionaryArray):
-        return pa.DictionaryArray.from_arrays(column.indices, _as_bytes(column.dictionary))
-    return column.view(_AS_BYTES[column.type]) if column.type in _AS_BYTES else column
+def _roots(schema: pa.Schema, columns: Columns) -> list[str]:
+    """The columns that the names are, or are fields of."""
+    known = [name for name in columns.names if field_type(schema, name) is not None]
+    return list(dict.fromkeys(name if name in schema.names else name.split(".")[0] for name in known))
 
 
 def _checked(batch: pa.RecordBatch, names: list[str]) -> pa.RecordBatch:
@@ -144,9 +141,9 @@ def _checked(batch: pa.RecordBatch, names: list[str]) -> pa.RecordBatch:
     columns = []
     for name in names:
         batch.column(name).validate()
-        columns.append(_as_bytes(batch.column(name)))
+        columns.append(as_bytes(batch.column(name)))
         columns[-1].validate(full=True)
-    return pa.RecordBatch.from_arrays(columns, names=names)
+    return pa.RecordBatch.from_arrays(columns, names=names) if names else batch.select([])
 
 
 def _shares(size: int, parts: list[int]) -> list[int]:
@@ -155,38 +152,48 @@ def _shares(size: int, parts: list[int]) -> list[int]:
     return [b - a for a, b in pairwise(size * part // whole for part in accumulate(parts, initial=0))]
 
 
-def _check_schema(file: SourceFile, columns: Columns, schema: pa.Schema) -> None:
-    check_columns(file, columns, tuple(schema.names))
-    type_ = _value_type(schema, columns.text)
-    if not (type_ in _TEXTS or pa.types.is_null(type_)):
-        raise IngestError(
-            f"its column {quote(columns.text)} is of type {schema.field(columns.text).type}",
-            code="column-type",
-            place=Place(file=str(file.path)),
-            hint="a text is a string, or bytes of UTF-8",
-        )
-    for name in columns.attributes:
-        if pa.types.is_nested(_value_type(schema, name)):
+def _check_schema(file: SourceFile, columns: Columns, schema: pa.Schema, has_values: Callable[[str], bool]) -> None:
+    """has_values: whether a column has one that is not null: one without is as good as one of text."""
+    check_columns(file, columns, tuple(schema.names), schema)
+    for name in columns.text:
+        type_ = _value_type(schema, name)
+        if not (type_ is None or type_ in TEXTS or pa.types.is_null(type_)) and has_values(name):
             raise IngestError(
-                f"its attribute {quote(name)} is of type {schema.field(name).type}",
+                f"its column {quote(name)} is of type {field_type(schema, name)}",
+                code="column-type",
+                place=Place(file=str(file.path)),
+                hint="a text is a string, or bytes of UTF-8",
+            )
+    for name in columns.attributes:
+        type_ = _value_type(schema, name)
+        if type_ is not None and pa.types.is_nested(type_):
+            raise IngestError(
+                f"its attribute {quote(name)} is of type {field_type(schema, name)}",
                 code="attribute-nested",
                 place=Place(file=str(file.path)),
                 hint="an attribute is a single value: a text, a number, true or false",
             )
 
 
-def _value_type(schema: pa.Schema, name: str) -> pa.DataType:
-    type_ = schema.field(name).type
-    return type_.value_type if pa.types.is_dictionary(type_) else type_
+def _has_values(batches: Iterable[pa.RecordBatch], name: str) -> bool:
+    return any(values.null_count < len(values) for values in (field_values(batch, name) for batch in batches))
 
 
-def check_columns(file: SourceFile, columns: Columns, known: tuple[str, ...]) -> None:
+def _value_type(schema: pa.Schema, name: str) -> pa.DataType | None:
+    """The type of a column's values; None: a folder's name has them."""
+    type_ = field_type(schema, name)
+    return type_.value_type if type_ is not None and pa.types.is_dictionary(type_) else type_
+
+
+def check_columns(file: SourceFile, columns: Columns, known: tuple[str, ...], schema: pa.Schema | None = None) -> None:
     """Errors: IngestError `column-missing`."""
+    folder = file.folder_values
     for name in columns.names:
         if known.count(name) > 1:
             message = f"has {known.count(name)} columns {quote(name)}"
             raise IngestError(message, code="column-missing", place=Place(file=str(file.path)), hint="names are unique")
-        if name not in known:
+        is_field = schema is not None and field_type(schema, name) is not None
+        if name not in known and name not in folder and not is_field:
             raise IngestError(
                 f"has no column {quote(name)}",
                 code="column-missing",

@@ -10,7 +10,7 @@ import numpy as np
 
 from mixture.errors import IngestError, Place
 from mixture.store.intake.parts import leave_finished
-from mixture.store.intake.report import IngestReport, ProgressCallback, Unfit
+from mixture.store.intake.report import Empty, IngestReport, ProgressCallback, Unfit, Unreadable
 from mixture.store.intake.resumption import Earlier, ResumedCallback
 from mixture.store.intake.sources import Sources, read_sources
 from mixture.store.intake.tokenizer import Tokenizer, choose_tokenizer
@@ -34,6 +34,8 @@ def ingest(
     file_tokens: int = FILE_TOKENS,
     earlier: Earlier = Earlier.GO_ON,
     unfit: Unfit = Unfit.QUARANTINE,
+    unreadable: Unreadable = Unreadable.REFUSE,
+    empty: Empty = Empty.REFUSE,
     progress: ProgressCallback | None = None,
     resumed: ResumedCallback | None = None,
 ) -> IngestReport:
@@ -45,6 +47,8 @@ def ingest(
     file_tokens:  the most that one file holds, a multiple of 65,536; how tokens are cut does not enter the digest
     earlier:      what becomes of the parts that an ingest to `out` had finished when it was stopped
     unfit:        what becomes of rows that are no documents: null, no UTF-8, no JSON, without a domain, …
+    unreadable:   what becomes of files that cannot be read
+    empty:        what becomes of a source that gave no document
     progress:     called in this process with how far a domain is
     resumed:      called once, where an ingest was stopped, with what of it is there
 
@@ -82,6 +86,8 @@ def ingest(
                 seed=seed,
                 file_tokens=file_tokens,
                 unfit=unfit,
+                unreadable=unreadable,
+                empty=empty,
                 progress=progress,
                 resumed=resumed,
             )

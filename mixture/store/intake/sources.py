@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Set
 from collections.abc import Mapping as Table
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import pyarrow as pa
@@ -18,7 +18,7 @@ from mixture.spec.document import parse_document
 from mixture.spec.errors import Gatherer, refuse
 from mixture.spec.fields import read_fields, read_items, unique_entries
 from mixture.spec.keys import Key, Keys, Schema, any_of
-from mixture.spec.nodes import Mapping, Node
+from mixture.spec.nodes import Mapping, Node, Sequence
 from mixture.spec.schema import whole_schema
 from mixture.spec.schema_values import DOMAINS, TEXT, words
 from mixture.spec.source import decode_source, read_source
@@ -27,7 +27,9 @@ from mixture.store.intake.batch import Columns
 from mixture.store.intake.holdout import HOLDOUT, NOTHING, Holdout, Holdouts, read_holdout
 from mixture.store.intake.labels import LABELS, Labels, label_columns, read_labels
 from mixture.store.intake.matching import FileFormat, Matcher, SourceFile
+from mixture.store.intake.recognition import recognised
 from mixture.store.intake.report import Skipped
+from mixture.store.intake.splits import chosen_split
 from mixture.units import quote
 
 _TAKEN = ("domain", "id", "first_token", "tokens")  # columns of documents.parquet
@@ -165,6 +167,7 @@ class _Group:
     file_format: FileFormat | None
     columns: Columns
     place: Place
+    split: tuple[str, Place] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,8 +205,14 @@ def _read_domain(name: str, node: Node) -> _Written:
 
 
 def _group(fields: Table[str, Any], name: str | None, place: Place, domain_column: str | None = None) -> _Group:
-    columns = Columns(fields.get("text", "text"), fields.get("id"), fields.get("attributes", ()), domain_column)
-    return _Group(name, fields["files"], fields.get("format"), columns, place)
+    columns = Columns(fields.get("text", ("text",)), fields.get("id"), fields.get("attributes", ()), domain_column)
+    return _Group(name, fields["files"], fields.get("format"), columns, place, fields.get("split"))
+
+
+def _read_texts(node: Node) -> tuple[str, ...]:
+    if isinstance(node, Sequence):
+        return tuple(dict.fromkeys(read_text(item) for item in read_items(node)))
+    return (read_text(node),)
 
 
 def _read_attribute(node: Node) -> str:
@@ -227,19 +236,38 @@ def _domain(written: _Written, matcher: Matcher) -> SourceDomain:
 
 def _found(group: _Group, matcher: Matcher) -> tuple[tuple[SourceFile, ...], Columns, Place]:
     owner = group.name if group.name is not None else f"domain_column {group.columns.domain}"
-    files = [
-        file for pattern, place in group.patterns for file in matcher.find(pattern, owner, group.file_format, place)
-    ]
+    shown = owner if group.name is None else f"domain {quote(owner)}"
+    files: list[SourceFile] = []
+    for pattern, place in group.patterns:
+        matches = matcher.find(pattern, owner, group.file_format, place)
+        files += _recognised(matches, by_name=group.file_format is None)
     if not files:
         raise IngestError(
-            f"{owner if group.name is None else f'domain {quote(owner)}'}: all files that its patterns match are "
-            "passed over",
+            f"{shown}: all files that its patterns match are passed over",
             code="no-files",
             place=group.place,
             hint="hidden files, _SUCCESS and *.crc are not sources",
         )
+    chosen = chosen_split(
+        files,
+        group.split,
+        named={PurePath(pattern).as_posix() for pattern, _ in group.patterns},
+        shown=shown,
+        place=group.place,
+    )
+    matcher.skipped += [Skipped.SPLIT] * (len(files) - len(chosen))
     # In an order that says nothing of the patterns': of rows left out, the first ones are told.
-    return tuple(sorted(files, key=lambda file: file.shown)), group.columns, group.place
+    return tuple(sorted(chosen, key=lambda file: file.shown)), group.columns, group.place
+
+
+def _recognised(matches: list[SourceFile], *, by_name: bool) -> list[SourceFile]:
+    """The files of one pattern. Where it matches files of rows, text beside them, such as a README, is no document."""
+    files = [recognised(file, by_name=by_name and file.chosen is None) for file in matches]
+    rows = next((file for file in files if file.format is not FileFormat.TEXT), None)
+    if rows is None or not by_name:
+        return files
+    why = f"it is text beside files of {rows.format.value}, and '*{rows.path.suffix}' would not match it"
+    return [replace(file, problem=file.problem or why) if file.format is FileFormat.TEXT else file for file in files]
 
 
 _ITEMS: Schema = {"type": "array", "minItems": 1, "items": TEXT}
@@ -250,7 +278,12 @@ _GROUP = {
         "Names or patterns of files, from the folder of this one; a folder is a data set that was saved to disk.",
         (["web/*.parquet"],),
     ),
-    "text": Key(read_text, TEXT, "The column of text. Default: text.", ("content",)),
+    "text": Key(
+        _read_texts,
+        any_of(TEXT, {**_ITEMS, "uniqueItems": True}),
+        "The column of text, or several, which are joined by a blank line. Default: text.",
+        ("content", ["title", "body"]),
+    ),
     "id": Key(read_text, TEXT, "The column of documents' ids. Default: the hash of the text.", ("url",)),
     "attributes": Key(
         _read_attributes,
@@ -263,6 +296,12 @@ _GROUP = {
         words(FileFormat),
         "What the files hold, where their names do not say it.",
         ("jsonl",),
+    ),
+    "split": Key(
+        lambda value: (read_text(value), value.place),
+        TEXT,
+        "Which split of a dataset is read, where the files are of several; all: all of them.",
+        ("train",),
     ),
 }
 """How files are read."""

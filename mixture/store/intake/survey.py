@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from mixture.store.intake.report import Skipped
+from mixture.errors import IngestError
+from mixture.store.intake.report import Skipped, Unreadable
 from mixture.store.intake.sources import read_sources
-from mixture.store.intake.texts import split
+from mixture.store.intake.texts import check_errors, split_all
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,21 +30,27 @@ class FoundSources:
 
 @dataclass(frozen=True, slots=True)
 class SourcesReport:
-    """What would be read, and how many files would not be, by reason."""
+    """What would be read, and how many files would not be, by reason. unreadable: why files cannot be read."""
 
     sources: tuple[FoundSources, ...]
     skipped_files: Mapping[Skipped, int]
+    unreadable: tuple[str, ...] = ()
 
 
-def survey_sources(path: str | os.PathLike[str]) -> SourcesReport:
-    """What `ingest` would read. Errors: those of its sources file and of its files' footers."""
+def survey_sources(path: str | os.PathLike[str], *, unreadable: Unreadable = Unreadable.REFUSE) -> SourcesReport:
+    """What `ingest` would read. Errors: those of its sources file and of its files' footers, of all files at once.
+
+    unreadable: what becomes of files that cannot be read
+    """
     read = read_sources(Path(path))
     found = []
+    errors: list[IngestError] = []
     for group in read.groups:
         formats: dict[str, int] = {}
         for file in group.files:
-            split(file, group.columns)
+            split_all([file], group.columns, errors)
             formats[file.format.value] = formats.get(file.format.value, 0) + 1
         name = group.name if group.name is not None else str(group.columns.domain)
         found.append(FoundSources(name, group.name is None, len(group.files), group.num_bytes, formats))
-    return SourcesReport(tuple(found), read.skipped)
+    check_errors(errors, unreadable)
+    return SourcesReport(tuple(found), read.skipped, tuple(str(error) for error in errors))

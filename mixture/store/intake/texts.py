@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 import pyarrow as pa
 
 from mixture.errors import IngestError, Place
 from mixture.store.intake.batch import Batch, Columns, Piece
+from mixture.store.intake.csv_rows import read_csv, split_csv
 from mixture.store.intake.lines import line_number, read_lines, split_lines
 from mixture.store.intake.matching import FileFormat, SourceFile
 from mixture.store.intake.quarantine import LeftOut, start_of
-from mixture.store.intake.report import Reason
+from mixture.store.intake.report import Reason, Unreadable
 from mixture.store.intake.rows import check_columns, read_arrow, read_parquet, split_arrow, split_parquet
 from mixture.store.intake.unpacking import LARGEST_DOCUMENT, unpacked
 
@@ -25,7 +26,9 @@ def split(file: SourceFile, columns: Columns) -> list[Piece]:
     Errors: IngestError `source-unreadable`, `column-missing`, `column-type`, `attribute-nested`.
     """
     with _naming(file):
-        if file.size == 0 and file.format is not FileFormat.TEXT:
+        if file.problem is not None:
+            raise OSError(file.problem)
+        if file.size == 0 and file.format in (FileFormat.PARQUET, FileFormat.ARROW):
             raise EOFError
         match file.format:
             case FileFormat.PARQUET:
@@ -34,13 +37,53 @@ def split(file: SourceFile, columns: Columns) -> list[Piece]:
                 return split_arrow(file, columns)
             case FileFormat.JSONL:
                 return split_lines(file)
+            case FileFormat.CSV:
+                return split_csv(file, columns)
             case FileFormat.TEXT:
                 check_columns(file, columns, _TEXT_COLUMNS)
                 return [Piece(file, 0, file.size, file.size)]
 
 
+UNREADABLE = frozenset({"source-unreadable", "not-json-lines"})
+"""Codes of the errors of a file that cannot be read, whatever is asked of it."""
+
+
+class UnreadableError(IngestError):
+    """All files that cannot be read. It has the code, place, hint and facts of the first; `errors` has all."""
+
+    def __init__(self, errors: Sequence[IngestError]) -> None:
+        self.errors = tuple(errors)
+        first = errors[0]
+        super().__init__(first.message, code=first.code, place=first.place, hint=first.hint, **first.facts)
+
+    def __str__(self) -> str:
+        return "\n".join(str(error) for error in self.errors)
+
+
+def split_all(files: Iterable[SourceFile], columns: Columns, errors: list[IngestError]) -> list[Piece]:
+    """The pieces of files. What `split` raises is added to `errors`, and the file is a piece that says so."""
+    pieces: list[Piece] = []
+    for file in files:
+        try:
+            pieces += split(file, columns)
+        except IngestError as error:
+            errors.append(error)
+            pieces.append(Piece(file, 0, file.size, file.size, problem=error.message))
+    return pieces
+
+
+def check_errors(errors: Sequence[IngestError], unreadable: Unreadable) -> None:
+    """Raise the errors of all files; where files that cannot be read are left out, those of the others."""
+    left = [error for error in errors if unreadable is Unreadable.REFUSE or error.code not in UNREADABLE]
+    if left:
+        raise left[0] if len(left) == 1 else UnreadableError(left)
+
+
 def read(piece: Piece, columns: Columns) -> Iterator[Batch]:
     """The documents of a piece. Errors: IngestError `source-unreadable`, `column-type`, `attribute-nested`."""
+    if piece.problem is not None:
+        yield Batch(dropped=[LeftOut(Reason.UNREADABLE_FILE, None, piece.first, detail=piece.problem)], size=piece.size)
+        return
     with _naming(piece.file):
         match piece.file.format:
             case FileFormat.PARQUET:
@@ -49,6 +92,8 @@ def read(piece: Piece, columns: Columns) -> Iterator[Batch]:
                 yield from read_arrow(piece, columns)
             case FileFormat.JSONL:
                 yield from read_lines(piece, columns)
+            case FileFormat.CSV:
+                yield from read_csv(piece, columns)
             case FileFormat.TEXT:
                 yield _read_text(piece, columns)
 
@@ -78,5 +123,5 @@ def _read_text(piece: Piece, columns: Columns) -> Batch:
         batch.dropped.append(LeftOut(Reason.TOO_LARGE, None, 0, start=start_of(data[:1000])))
         return batch
     path = piece.file.shown.encode(errors="backslashreplace").decode()
-    batch.add({"text": data, "path": path}, columns, 0)
+    batch.add(piece.file.folder_values | {"text": data, "path": path}, columns, 0)
     return batch

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Set
+from collections.abc import Sequence, Set
+from decimal import Decimal
 from enum import StrEnum
+from fractions import Fraction
 
 import pyarrow as pa
 
 from mixture.names import LONGEST_NAME, is_held_out, odd_character
 from mixture.store.intake.report import Reason
+from mixture.units import format_exact
 
 # White space, control characters, and those without width: a text of these alone would be an empty document. The list
 # is ours, for that of Python's own tables differs between its versions.
@@ -79,13 +82,25 @@ def document_text(value: object) -> str | Reason:
     return value
 
 
+def joined_text(values: Sequence[object]) -> str | Reason:
+    """The text of a document that several columns have: those that are not empty, with a blank line between them."""
+    texts = [document_text(value) for value in values]
+    empty = (Reason.NULL_TEXT, Reason.EMPTY_TEXT, Reason.BLANK_TEXT)
+    damaged = [text for text in texts if isinstance(text, Reason) and text not in empty]
+    if damaged:
+        return damaged[0]
+    return "\n\n".join(text for text in texts if not isinstance(text, Reason)) or texts[0]
+
+
 def domain_name(value: object) -> str | Reason:
-    """The name of a domain as a column has it: a text as written, or a whole number's digits; else why it is none."""
+    """The name of a domain as a column has it: a text as written, or an integer's digits; else why it is none."""
     if isinstance(value, bytes):
         try:
             value = value.decode()
         except UnicodeDecodeError:
             return Reason.DOMAIN_ILLEGAL
+    if isinstance(value, Decimal) and _is_whole(value):
+        value = int(value)
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value) if value.bit_length() < 1 << 10 else "0" * (LONGEST_NAME + 1)
     if value is None or (isinstance(value, str) and not value.strip(" \t\n")):
@@ -107,6 +122,11 @@ def attribute(value: object, name: str) -> tuple[str | None, Kind | None]:
             return str(value), kind if -(2**63) <= value < 2**63 else Kind.TEXT
         case float():
             return repr(value), Kind.NUMBER
+        case Decimal() if _is_whole(value):
+            return attribute(int(value), name)
+        case Decimal():
+            is_exact = value.is_finite() and Fraction(repr(float(value))) == Fraction(value)
+            return value_text(value), Kind.NUMBER if is_exact else Kind.TEXT
         case str() | bytes():
             return value_text(value), Kind.TEXT
         case list() | dict() | tuple():
@@ -116,10 +136,25 @@ def attribute(value: object, name: str) -> tuple[str | None, Kind | None]:
 
 
 def value_text(value: object) -> str | None:
-    """An id or an attribute as text: itself, or as JSON writes it. What UTF-8 can not hold is written as an escape."""
-    if value is None:
-        return None
-    if isinstance(value, bytes):
-        return value.decode(errors="backslashreplace")
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
+    """An id or an attribute as text: itself, a decimal in plain digits, or as JSON writes it.
+
+    What UTF-8 cannot hold is written as an escape.
+    """
+    match value:
+        case None:
+            return None
+        case bytes():
+            return value.decode(errors="backslashreplace")
+        case str():
+            text = value
+        case Decimal() if value.is_finite():
+            text = format_exact(Fraction(value))
+        case bool() | int() | float() | list() | dict() | tuple():
+            text = json.dumps(value, ensure_ascii=False, sort_keys=True, default=value_text)
+        case _:
+            text = str(value)  # a UUID, a date
     return text.encode(errors="backslashreplace").decode()
+
+
+def _is_whole(value: Decimal) -> bool:
+    return value.is_finite() and Fraction(value).denominator == 1

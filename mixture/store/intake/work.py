@@ -16,10 +16,20 @@ from mixture.store.intake.outcome import check_read, kinds_of, refusal, report
 from mixture.store.intake.parts import Part, Parts, together
 from mixture.store.intake.pool import run_jobs
 from mixture.store.intake.quarantine import Quarantine
-from mixture.store.intake.report import IngestProgress, IngestReport, ProgressCallback, Stage, Unfit
+from mixture.store.intake.report import (
+    Empty,
+    IngestProgress,
+    IngestReport,
+    ProgressCallback,
+    Reason,
+    Stage,
+    Unfit,
+    Unreadable,
+)
 from mixture.store.intake.resumption import Begun, Earlier, Options, Resumed, ResumedCallback, begin
 from mixture.store.intake.sources import SourceGroup, Sources
 from mixture.store.intake.targets import Target, labels_of, targets
+from mixture.store.intake.texts import check_errors
 from mixture.store.intake.tokenizer import Tokenizer, TokenizerChoice
 from mixture.store.intake.values import column_type
 from mixture.store.intake.workplace import Workplace, publish
@@ -46,6 +56,8 @@ class Work:
     seed: int
     file_tokens: int
     unfit: Unfit
+    unreadable: Unreadable
+    empty: Empty
     progress: ProgressCallback | None
     resumed: ResumedCallback | None
 
@@ -53,7 +65,7 @@ class Work:
         """Make the store and put it to its place."""
         end_of_document = self.tokenizer.end_of_document
         options = Options(self.tokenizer.record, end_of_document, str(self.dtype), self.seed, self.file_tokens)
-        begun, parts, dropped, reasons = begin(self.sources, options, self.place, earlier)
+        begun, parts, dropped, reasons = begin(self.sources, options, self.place, earlier, self.unreadable)
         reads = self._reads(begun)
         self._tell(begun, reads, dropped, reasons)
         read = self._read(begun, reads)
@@ -141,14 +153,19 @@ class Work:
         for result in self._run(reads, Stage.READ, names, begun.done, begun.totals):
             self._check(self.sources.groups[result.group], result)
             results[result.group].append(result)
+        problems = [problem for parts in results for result in parts for problem in result.unreadable]
+        # A file may be several pieces, and fail in each of them.
+        check_errors([problem.error for problem in dict.fromkeys(problems)], self.unreadable)
         for group, parts in zip(self.sources.groups, results, strict=True):
-            check_read(group, parts)
+            check_read(group, parts, self.empty)
         return results
 
     def _check(self, group: SourceGroup, result: ReadResult) -> None:
         """Refuse what would be left out, where nothing may be."""
-        if self.unfit is Unfit.REFUSE and result.examples:
-            raise refusal(group, result.examples[0])
+        if self.unfit is Unfit.REFUSE:
+            for example in result.examples:
+                if example.reason is not Reason.UNREADABLE_FILE:  # which has an option of its own
+                    raise refusal(group, example)
 
     def _merge(self, begun: Begun, made: Sequence[Target], parts: Parts) -> list[MergedDomain]:
         """The domains as the store has them."""

@@ -13,7 +13,7 @@ import pytest
 from store.makers import WriteSources, write_lines
 
 from mixture.errors import IngestError
-from mixture.store import Reason, Skipped, ingest
+from mixture.store import Empty, Reason, Skipped, ingest
 
 ROWS = [{"id": f"d{n}", "text": f"document {n} " * (1 + n % 7), "url": f"u{n}"} for n in range(60)]
 TABLE = pa.Table.from_pylist(ROWS)
@@ -131,11 +131,18 @@ def test_all_splits_of_a_saved_dataset_are_read_or_the_one_that_is_named(
     splits = {"train": range(40), "test": range(40, 60)}
     made = {name: datasets.Dataset.from_list([ROWS[n] for n in some]) for name, some in splits.items()}
     datasets.DatasetDict(made).save_to_disk(tmp_path / "saved")
-    whole = ingest(sources("domains: {a: {files: [saved], id: id}}"), tmp_path / "whole")
+    with pytest.raises(IngestError, match=r"2 splits: test \(saved/test/data.*train \(saved/train/") as caught:
+        ingest(sources("domains: {a: {files: [saved], id: id}}"), tmp_path / "whole")
+    assert caught.value.code == "split-missing"
+    assert "`split: train`" in str(caught.value.hint)
+    whole = ingest(sources("domains: {a: {files: [saved], id: id, split: all}}"), tmp_path / "whole")
     assert whole.digest == expected()
     assert whole.skipped_files == {Skipped.BESIDE: 5}
     train = ingest(sources("domains: {a: {files: [saved/train], id: id}}"), tmp_path / "train")
     assert train.digest == expected(range(40))
+    chosen = ingest(sources("domains: {a: {files: [saved], id: id, split: train}}"), tmp_path / "chosen")
+    assert chosen.digest == expected(range(40))
+    assert chosen.skipped_files[Skipped.SPLIT] == 1
 
 
 @pytest.mark.parametrize("indices", [[[5, 59, 0, 13]], [[1, 2], [3, 30, 31, 40]], [[]], [[7, 7, 7]]])
@@ -161,7 +168,8 @@ def test_rows_chosen_by_an_index_are_those_that_are_read(
         "_indices_data_files": [{"filename": f"indices-{number}.arrow"} for number in range(len(tables))],
     }
     (tmp_path / "saved" / "state.json").write_text(json.dumps(state))
-    report = ingest(sources("domains: {a: {files: [saved], id: id}}"), tmp_path / "store")
+    path = sources("domains: {a: {files: [saved], id: id}}")
+    report = ingest(path, tmp_path / "store", empty=Empty.ALLOW)
     chosen = [n for numbers in indices for n in numbers]
     assert report.documents == len(set(chosen))
     assert report.domains[0].dropped.get(Reason.DUPLICATE, 0) == len(chosen) - len(set(chosen))

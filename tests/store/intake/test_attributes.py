@@ -79,8 +79,10 @@ def test_values_of_several_types_are_text_and_told(tmp_path: Path, sources: Writ
     [
         (pa.array([1, 2], pa.int8()), (pa.int64(), [1, 2])),
         (pa.array([1, 2**64 - 1], pa.uint64()), (pa.string(), ["1", str(2**64 - 1)])),
-        (pa.array([0.1, 2], pa.float32()), (pa.float64(), [0.10000000149011612, 2.0])),
-        (pa.array([Decimal("1.50"), None]), (pa.string(), ["1.50", None])),
+        (pa.array([0.1, 2], pa.float32()), (pa.float64(), [0.1, 2.0])),
+        (pa.array([Decimal("1.50"), None]), (pa.float64(), [1.5, None])),
+        (pa.array([Decimal(3), Decimal(2**62)], pa.decimal128(38, 0)), (pa.int64(), [3, 2**62])),
+        (pa.array([Decimal("0.1234567890123456789"), None]), (pa.string(), ["0.1234567890123456789", None])),
         (pa.array(["x", "y"]).dictionary_encode(), (pa.string(), ["x", "y"])),
         (pa.array([b"\xff", b"y"]), (pa.string(), ["\\xff", "y"])),
         (pa.array([0, None], pa.timestamp("s")), (pa.string(), ["1970-01-01 00:00:00.000", None])),

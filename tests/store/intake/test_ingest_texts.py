@@ -11,7 +11,7 @@ import pytest
 from store.makers import WriteSources, write_lines
 
 from mixture.errors import IngestError
-from mixture.store import Reason, Skipped, Unfit, ingest, open_store, verify_store
+from mixture.store import Empty, Reason, Skipped, Unfit, ingest, open_store, verify_store
 
 ZSTD = pa.Codec("zstd")
 ODD_LINES = [
@@ -59,7 +59,13 @@ def test_odd_texts_in_parquet_are_counted_by_reason(tmp_path: Path, sources: Wri
 
 def test_a_column_of_nulls_gives_no_documents(tmp_path: Path, sources: WriteSources):
     pq.write_table(pa.table({"text": pa.nulls(3)}), tmp_path / "in.parquet")
-    (domain,) = ingest(sources("domains: {web: {files: [in.parquet]}}"), tmp_path / "store").domains
+    path = sources("domains: {web: {files: [in.parquet]}}")
+    with pytest.raises(
+        IngestError, match=r"'web': no document in its file: 3 null-text, the first in in\.parquet"
+    ) as error:
+        ingest(path, tmp_path / "store")
+    assert error.value.code == "source-empty"
+    (domain,) = ingest(path, tmp_path / "store", empty=Empty.ALLOW).domains
     assert (domain.documents, domain.tokens, domain.dropped) == (0, 0, {Reason.NULL_TEXT: 3})
     store = open_store(tmp_path / "store")
     assert store.domains["web"].tokens == 0
@@ -121,8 +127,6 @@ def broken_files() -> dict[str, tuple[str, bytes]]:
         "zero-byte parquet": ("a.parquet", b""),
         "no parquet": ("a.parquet", b"hello" * 100),
         "cut parquet": ("a.parquet", b"PAR1" + bytes(500)),
-        "zero-byte lines": ("a.jsonl", b""),
-        "zero-byte gz": ("a.jsonl.gz", b""),
         "cut gz": ("a.jsonl.gz", gzip.compress(lines)[:-9]),
         "cut zst": ("a.jsonl.zst", ZSTD.compress(lines, asbytes=True)[:-3]),
         "no zst": ("a.txt.zst", b"hello"),
@@ -138,7 +142,7 @@ def test_an_unreadable_file_is_an_error_that_names_it(
     with pytest.raises(IngestError, match=name) as caught:
         ingest(sources("domains: {web: {files: ['web/*']}}"), tmp_path / "store")
     assert caught.value.code == "source-unreadable"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["SOURCES.yaml", "web"]
+    assert {path.name for path in tmp_path.iterdir()} - {".store.ingest"} == {"SOURCES.yaml", "web"}
 
 
 def test_damage_inside_parquet_is_an_error_also_from_another_process(tmp_path: Path, sources: WriteSources):

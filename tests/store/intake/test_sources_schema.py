@@ -57,7 +57,7 @@ WRONG = {
     "no pattern": "domains: {web: {files: []}}\n",
     "files without a column of domains": "files: [a.jsonl]\n",
     "text beside domains": f"{DOMAINS}}}\ntext: a\n",
-    "a format that there is not": f"{DOMAINS}, format: csv}}\n",
+    "a format that there is not": f"{DOMAINS}, format: xml}}\n",
     "a type that there is not": f"{DOMAINS}}}\ndtype: int8\n",
     "a label that is a list": f"{DOMAINS}, labels: {{quality: [1]}}}}\n",
     "a label that a catalog has": f"{DOMAINS}, labels: {{tokens: 1}}}}\n",
