@@ -215,6 +215,8 @@ class _Weighed:
         """Raises FormatError `catalog-needed`, `documents-unknown`, `unknown-domain`."""
         unit, table = declared.unit, catalog.table
         own, epochs = (_by_domain(keyed, phase, catalog, declared) for keyed in (phase.weights, phase.epochs))
+        if len(epochs) == 1 and not own and not catalog.sizes:
+            own, epochs = dict.fromkeys(epochs, Fraction(1)), {}  # all of it, however large it is
         if epochs and not catalog.sizes:
             raise catalog.needed("it says how often domains are read, and not how many tokens they have")
         is_documents = unit is WeightUnit.DOCUMENTS and bool(own)

@@ -8,17 +8,21 @@ again.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 
 from mixture.errors import FormatError
 from mixture.formats.declared import Declared, SourceFile
 from mixture.formats.format import Bodies, Body, Holds, MixtureFormat, Remark, WeightUnit
-from mixture.formats.megatron_args import read_arguments, read_blend, read_per_split
+from mixture.formats.megatron_args import lacks_blend, read_arguments
+from mixture.formats.megatron_lists import read_blend, read_per_split
 from mixture.formats.merging import merged
 from mixture.formats.run import Run, Stage
 from mixture.units import quote
 
 HOLDS = frozenset(Holds)
+_OPTION = re.compile(r"(?:^|[\s(=\"'])--[A-Za-z]")
+"""What a command line has, and a list has not."""
 
 
 def write(run: Run) -> Bodies:
@@ -79,15 +83,23 @@ def _lost(run: Run) -> list[Remark]:
 
 
 def read(files: Sequence[SourceFile], unit: WeightUnit) -> Declared:
-    """A list of weights and paths, per-split JSON, or arguments that name or hold them, a line for each start."""
-    parts = []
+    """A list of weights and paths, per-split JSON, or arguments that name or hold them, a line for each start.
+
+    Where a script takes its list from a command, the list is the file after it.
+    """
+    parts: list[Declared] = []
+    scripts: list[SourceFile] = []
     for source in files:
-        if source.text.lstrip().startswith("{"):
-            parts.append(read_per_split(source, unit))
-        elif any(word.startswith("--") for word in source.text.split()):
-            parts.append(read_arguments(source, unit))
-        else:
-            parts.append(read_blend(source, unit))
+        is_json = source.text.lstrip().startswith("{")
+        if not is_json and _OPTION.search(source.text):
+            if lacks_blend(source):
+                scripts.append(source)
+            else:
+                parts.append(read_arguments(source, unit))
+            continue
+        listed = read_per_split(source, unit) if is_json else read_blend(source, unit)
+        parts.append(read_arguments(scripts.pop(), unit, listed) if scripts else listed)
+    parts += [read_arguments(source, unit) for source in scripts]
     return merged(parts)
 
 

@@ -1,98 +1,117 @@
-"""Megatron's blends and command lines, read back."""
+"""Megatron's command lines, and the scripts that they stand in, read back."""
 
 from __future__ import annotations
 
-import re
-import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
+from itertools import pairwise
+from math import ceil
 from pathlib import PurePath
-from typing import Never
 
-from mixture.errors import FormatError, Place, UnitError
+from mixture.errors import Place, UnitError
 from mixture.formats.declared import Declared, DeclaredPhase, KeyedBy, SourceFile
 from mixture.formats.format import Remark, WeightUnit
+from mixture.formats.megatron_lists import (
+    Blend,
+    Words,
+    blend_of,
+    is_named_list,
+    list_words,
+    named_list,
+    refuse_at,
+    train_words,
+)
 from mixture.formats.merging import phase_name
-from mixture.formats.reading import Node, exact, is_null, items, read_fields, read_text, root_of
-from mixture.formats.reading import Sequence as SequenceNode
-from mixture.units import parse_whole, quote
+from mixture.formats.shell import commands
+from mixture.units import parse_whole
 
-Words = list[tuple[str, Place]]
-
-_BLENDS = ("--data-path", "--train-data-path")
-_FILES = ("--data-args-path", "--per-split-data-args-path")
+_BLENDS = ("--data-path", "--train-data-path", "--train-weighted-split-paths", "--data-base-path")
+_FILES = ("--data-args-path", "--per-split-data-args-path", "--train-weighted-split-paths-path")
 _COUNTS = ("--seq-length", "--global-batch-size", "--train-iters", "--train-samples", "--seed")
 _TRANSITIONS = "--phase-transition-iterations"
+_RAMP = "--rampup-batch-size"
 _TOKENIZERS = ("--tokenizer-model", "--tokenizer-name-or-path")
-_NUMBER = re.compile(r"[-+]?[0-9.]")
+_READ = frozenset({*_BLENDS, *_FILES, *_COUNTS, *_TOKENIZERS, _TRANSITIONS, _RAMP})
+_OUTPUT = ("$(", "`")
+"""What begins the output of a command."""
+_MOST_INCREMENTS = 4096
+_MOST_NAMED = 12
 
 
-def read_blend(source: SourceFile, unit: WeightUnit) -> Declared:
-    """A file of weights and paths, parted by white space."""
-    words = [(word, place) for line, place in _lines(source) for word in line.split()]
-    return _declared(DeclaredPhase(_blend(words, source.place), source.place, name=phase_name(source)), unit)
+def read_arguments(source: SourceFile, unit: WeightUnit, beside: Declared | None = None) -> Declared:
+    """Lines of arguments, or the script that has them; each start of the run is one.
 
-
-def read_per_split(source: SourceFile, unit: WeightUnit) -> Declared:
-    """Per-split JSON: the blend of `train`; that there are others is a remark."""
-    words, others = _train(source)
-    said = Remark("splits-left-out", f"a spec has no place for the blends of {' and '.join(others)}")
-    phase = DeclaredPhase(_blend(words, source.place), source.place, name=phase_name(source))
-    return _declared(phase, unit, (said,) if others else ())
-
-
-def read_arguments(source: SourceFile, unit: WeightUnit) -> Declared:
-    """Lines of arguments, as they stand behind the script in a command line; each start of the run is one."""
-    starts = [_Start.of(words, place, source) for words, place in _commands(source)]
-    starts = [start for start in starts if start.words]
+    beside: what a list says that is given with them, where the script takes it from a command
+    """
+    starts = [_Start.of(words, place, source) for words, place in commands(source)]
+    starts = [start for start in starts if start.words or (beside is not None and start.counts)]
     if not starts:
-        _refuse(source.place, "no argument names a blend", "blend-missing", f"one of {', '.join(_BLENDS + _FILES)}")
+        hint = f"one of {', '.join(_BLENDS + _FILES)}; or give the list as a file after this one"
+        refuse_at(source.place, "no argument names a blend", "blend-missing", hint)
     transitions = {start.transitions for start in starts}
     if len(transitions) > 1 or len(starts) != len(starts[0].transitions) + 1:
         said = ", ".join(str(step) for step in starts[0].transitions) or "none"
-        _refuse(
+        refuse_at(
             starts[-1].place,
             f"{len(starts):,} lines of arguments, with transitions at the iterations {said}",
             "phases-miss-transitions",
             "a line for each phase, in order, all with the same transitions",
         )
     begins = [0, *starts[0].transitions]
-    phases = []
+    phases: list[DeclaredPhase] = []
+    remarks: list[Remark] = []
     for start, first, end in zip(starts, begins, [*begins[1:], starts[-1].steps], strict=True):
         if end is not None and end <= first:
-            _refuse(start.place, f"it would end at iteration {end:,}, and begins at {first:,}", "stages-out-of-order")
-        phases.append(
-            DeclaredPhase(
-                _blend(start.words, start.place),
-                start.place,
-                name=start.name,
-                steps=None if end is None else end - first,
-                sequence_length=start.counts.get("--seq-length"),
-                batch_sequences=start.counts.get("--global-batch-size"),
-            )
-        )
+            refuse_at(start.place, f"it would end at iteration {end:,}, and begins at {first:,}", "stages-out-of-order")
+        whole_phase = start.phase(beside)
+        phases += _by_batch(whole_phase, start.batches, first, end)
+        remarks += start.remarks
     left_out = list(dict.fromkeys(option for start in starts for option in start.left_out))
-    said_of = Remark("keys-left-out", f"a spec has no place for {', '.join(left_out)}")
+    if left_out:
+        more = f" and {len(left_out) - _MOST_NAMED:,} more" if len(left_out) > _MOST_NAMED else ""
+        named = ", ".join(left_out[:_MOST_NAMED])
+        remarks.append(Remark("keys-left-out", f"a spec has no place for {named}{more}"))
     first_start = starts[0]
+    is_from_list = beside is not None and not any(start.words for start in starts)
     return Declared(
         phases=tuple(phases),
-        keyed_by=KeyedBy.PATH,
+        keyed_by=beside.keyed_by if beside is not None and is_from_list else KeyedBy.PATH,
         unit=unit,
         tokenizer=first_start.tokenizer,
         seed=first_start.counts.get("--seed"),
-        remarks=(said_of,) if left_out else (),
+        tokens=beside.tokens if beside is not None and is_from_list else {},
+        remarks=tuple(dict.fromkeys(remarks)),
     )
 
 
-def _declared(phase: DeclaredPhase, unit: WeightUnit, remarks: tuple[Remark, ...] = ()) -> Declared:
-    return Declared((phase,), KeyedBy.PATH, unit, remarks=remarks)
+def lacks_blend(source: SourceFile) -> bool:
+    """Whether a script says how long it trains, and takes its blend from elsewhere."""
+    starts = [_Start.of(words, place, source, is_read=False) for words, place in commands(source)]
+    return not any(start.words for start in starts) and any(start.counts for start in starts)
+
+
+def _by_batch(
+    phase: DeclaredPhase, batches: Sequence[tuple[int, int]], first: int, end: int | None
+) -> Iterator[DeclaredPhase]:
+    """A phase from one step to another in pieces of one batch each."""
+    if not batches:
+        yield replace(phase, steps=None if end is None else end - first)
+        return
+    ends: list[int | None] = [*(begin for begin, _ in batches[1:]), end]
+    for (begin, batch), until in zip(batches, ends, strict=True):
+        starts, stops = max(begin, first), until if end is None or until is None else min(until, end)
+        if stops is None or stops > starts:
+            yield replace(phase, steps=None if stops is None else stops - starts, batch_sequences=batch)
 
 
 @dataclass(frozen=True, slots=True)
 class _Start:
-    """One line of arguments."""
+    """One line of arguments.
+
+    batches: first step and batch of each stretch of a ramp; empty where the batch stays
+    """
 
     place: Place
     words: Words
@@ -101,37 +120,102 @@ class _Start:
     transitions: tuple[int, ...]
     tokenizer: str | None
     left_out: tuple[str, ...]
+    batches: tuple[tuple[int, int], ...]
+    blend: Blend | None
 
     @property
     def steps(self) -> int | None:
         """Where the run ends, in iterations."""
         samples, batch = self.counts.get("--train-samples"), self.counts.get("--global-batch-size")
-        if samples is not None and batch:
-            return samples // batch
-        return self.counts.get("--train-iters")
+        if samples is None or not batch:
+            return self.counts.get("--train-iters")
+        step = consumed = 0
+        for (begin, own), (until, _) in pairwise(self.batches):
+            if consumed > samples:
+                break
+            step = min(until, begin + (samples - consumed) // own + 1)
+            consumed += own * (step - begin)
+        return step + max(samples - consumed, 0) // batch
+
+    @property
+    def remarks(self) -> tuple[Remark, ...]:
+        """What of the blend is left out."""
+        return () if self.blend is None else self.blend.remarks
+
+    def phase(self, beside: Declared | None) -> DeclaredPhase:
+        """What the line says of a phase; its blend may be in a list beside it."""
+        listed = None if beside is None else beside.phases[0]
+        weights = listed.weights if self.blend is None and listed is not None else {}
+        epochs = listed.epochs if self.blend is None and listed is not None else {}
+        return DeclaredPhase(
+            self.blend.weights if self.blend is not None else weights,
+            self.place,
+            name=self.name,
+            sequence_length=self.counts.get("--seq-length"),
+            batch_sequences=self.counts.get("--global-batch-size"),
+            epochs=self.blend.epochs if self.blend is not None else epochs,
+        )
 
     @classmethod
-    def of(cls, words: Sequence[str], place: Place, source: SourceFile) -> _Start:
+    def of(cls, words: Sequence[str], place: Place, source: SourceFile, *, is_read: bool = True) -> _Start:
+        """is_read: whether the lists that it names are read, too."""
         options = dict(_options(words, place))
-        blend: Words = [(word, place) for name in _BLENDS for word in options.get(name, [])]
+        blend: Words = [(word, place) for name in _BLENDS for word in _list_words(options.get(name, []))]
+        if blend and blend[0][0].startswith(_OUTPUT):
+            blend = []
         name = None
         for option in _FILES:
             for path in options.get(option, []):
+                if not is_read:
+                    blend = [(path, place)]
+                    continue
                 file = source.beside(path)
-                blend = _train(file)[0] if option == _FILES[1] else list(_words(file))
+                blend = train_words(file)[0] if option == _FILES[1] else list(list_words(file))
                 name = phase_name(file) or PurePath(path).stem
-        transitions = options.get(_TRANSITIONS, [])
-        steps = [_count(text, place) for word in transitions for text in word.replace(",", " ").split()]
-        known = {*_BLENDS, *_FILES, *_COUNTS, *_TOKENIZERS, _TRANSITIONS}
+        steps = [
+            _count(text, place) for word in options.get(_TRANSITIONS, []) for text in word.replace(",", " ").split()
+        ]
+        counts = {name: _count(options[name][0], place) for name in _COUNTS if options.get(name)}
         return cls(
             place=place,
             words=blend,
             name=name,
-            counts={name: _count(options[name][0], place) for name in _COUNTS if options.get(name)},
+            counts=counts,
             transitions=tuple(sorted(steps)),
             tokenizer=next((options[name][0] for name in _TOKENIZERS if options.get(name)), None),
-            left_out=tuple(name for name in options if name not in known),
+            left_out=tuple(name for name in options if name not in _READ),
+            batches=tuple(_ramp(options.get(_RAMP), counts.get("--global-batch-size"), place)),
+            blend=blend_of(blend, place) if blend and is_read else None,
         )
+
+
+def _ramp(words: Sequence[str] | None, batch: int | None, place: Place) -> Iterator[tuple[int, int]]:
+    """First step and batch of each stretch: the batch grows by an increment after equal numbers of samples."""
+    if not words:
+        return
+    if len(words) != 3 or batch is None:
+        hint = f"{_RAMP} START INCREMENT SAMPLES, beside --global-batch-size"
+        refuse_at(place, "this is not a ramp of the batch", "not-arguments", hint)
+    start, increment, samples = (_count(word, place) for word in words)
+    number, rest = divmod(batch - start, increment) if increment else (0, 1)
+    if not start or rest or not 0 <= number <= _MOST_INCREMENTS:
+        message = f"a batch of {start:,} sequences does not grow by {increment:,} to {batch:,}"
+        refuse_at(place, message, "not-arguments", f"at most {_MOST_INCREMENTS:,} increments that end at the batch")
+    step = consumed = 0
+    for i in range(number):
+        own = start + i * increment
+        steps = max(0, ceil((Fraction((i + 1) * samples, number) - consumed) / own))
+        if steps:
+            yield step, own
+        step, consumed = step + steps, consumed + steps * own
+    yield step, batch
+
+
+def _list_words(words: Sequence[str]) -> list[str]:
+    """The words of a list; of `NAME: 0.6 0:1 web, 0.4 0:1 code`, one word for a shell, without name and commas."""
+    if len(words) == 1 and is_named_list(words[0]):
+        return named_list(words[0])
+    return list(words)
 
 
 def _options(words: Sequence[str], place: Place) -> Iterator[tuple[str, list[str]]]:
@@ -143,58 +227,13 @@ def _options(words: Sequence[str], place: Place) -> Iterator[tuple[str, list[str
         if not word.startswith("--"):
             values.append(word)
             continue
-        if name is not None:
+        if name is not None and (name not in seen or name in _READ):
             if name in seen:
-                _refuse(place, f"{name} stands twice on a line", "duplicate-key", "one of them is right")
+                refuse_at(place, f"{name} stands twice on a line", "duplicate-key", "one of them is right")
             seen.add(name)
             yield name, values
         name, _, value = word.partition("=")
         values = [value] if value else []
-
-
-def _train(source: SourceFile) -> tuple[Words, list[str]]:
-    """The blend of the training split, and the names of the others that have one."""
-    said = read_fields(root_of(source), dict.fromkeys(("train", "valid", "test"), _split), required=("train",))
-    if not said["train"]:
-        _refuse(source.place, "the training split has no blend", "blend-missing", '{"train": ["0.7", "web"], …}')
-    return said["train"], [name for name in ("valid", "test") if said.get(name)]
-
-
-def _split(node: Node) -> Words:
-    if is_null(node):
-        return []
-    if isinstance(node, SequenceNode):
-        return items(node, lambda item: (read_text(item), item.place)) if node.items else []
-    return [(word, node.place) for word in read_text(node).split()]
-
-
-def _words(source: SourceFile) -> Iterator[tuple[str, Place]]:
-    for line, place in _lines(source):
-        yield from ((word, place) for word in line.split())
-
-
-def _blend(words: Words, place: Place) -> dict[str, Fraction]:
-    """Weights by path. Megatron also takes paths alone, which it reads once each: no weights to import."""
-    if len(words) % 2 or not words or not _NUMBER.match(words[0][0]):
-        _refuse(
-            words[0][1] if words else place,
-            "this is not a list of weights and paths, one after the other",
-            "weights-missing",
-            "0.7 web 0.3 code; a list of paths alone is read once, which a spec says by `weights: proportional`",
-        )
-    weights: dict[str, Fraction] = {}
-    for (text, where), (path, _) in zip(words[::2], words[1::2], strict=True):
-        if path in weights:
-            _refuse(where, f"the path {quote(path)} stands twice", "duplicate-source", "one of them is right")
-        weights[path] = _at(text, where)
-    return weights
-
-
-def _at(text: str, place: Place) -> Fraction:
-    try:
-        return exact(text)
-    except UnitError as error:
-        raise UnitError(error.message, code=error.code, place=place, hint=error.hint) from error
 
 
 def _count(text: str, place: Place) -> int:
@@ -202,29 +241,3 @@ def _count(text: str, place: Place) -> int:
         return partial(parse_whole, least=0)(text)
     except UnitError as error:
         raise UnitError(error.message, code=error.code, place=place, hint=error.hint) from error
-
-
-def _lines(source: SourceFile) -> Iterator[tuple[str, Place]]:
-    for i, line in enumerate(source.text.splitlines(), start=1):
-        yield line, Place(file=str(source.path), line=i)
-
-
-def _commands(source: SourceFile) -> Iterator[tuple[list[str], Place]]:
-    """Lines as a shell reads them: joined at a backslash, comments left out."""
-    held, begins = "", source.place
-    for line, place in _lines(source):
-        begins = begins if held else place
-        held += line.rstrip().removesuffix("\\") + " "
-        if line.rstrip().endswith("\\"):
-            continue
-        try:
-            words = shlex.split(held, comments=True)
-        except ValueError as error:
-            _refuse(begins, f"this is no line of arguments: {error}", "not-arguments")
-        if words:
-            yield words, begins
-        held = ""
-
-
-def _refuse(place: Place, message: str, code: str, hint: str | None = None) -> Never:
-    raise FormatError(message, code=code, place=place, hint=hint)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -291,3 +292,134 @@ def test_files_that_each_add_a_stage_are_the_last_of_them(tmp_path):
     alone = import_mixture(FORMATS["nanotron"], files[2:], tmp_path)
     assert together.files["weights.csv"] == alone.files["weights.csv"]
     assert "budget: 4720000 steps" in together.files["mixture.yaml"]
+
+
+# The weights of k2v2_mid_train_stage1.sh (LLM360/k2v2_train), which has them in one line, as `path:weight`.
+K2V2 = {
+    "megamath/code": "0.3717964534",
+    "megamath/web-pro": "0.2040901021",
+    "megamath/web": "3.4280315197",
+    "wiki+/stackexchange": "1.0744576405",
+    "wiki+/hackernews": "0.0517331457",
+    "wiki+/wikipedia_extended": "5.8555098927",
+    "institutional-books-1.0": "10.0055314671",
+    "long_context/ubuntu_irc": "0.0364406004",
+    "long_context/cosmopedia_ultraTextbooks": "0.8129494317",
+    "long_context/pg19": "0.0451954404",
+    "papers/arxiv": "0.4007897548",
+    "papers/s2orc": "1.8589822669",
+    "papers/phil_papers": "0.0142692523",
+    "papers/pubmed": "0.8356892759",
+    "reasoning": "0.8015795096",
+    "common_pile_v0.1": "1.3985004210",
+    "reasoning_v1": "0.8015795096",
+    "math": "23.9905356768",
+    "ai": "0.8015795096",
+    "general": "0.4002212587",
+    "arabic": "2.0011062934",
+    "planning": "0.8015795096",
+    "TxT360-QA/cc_others": "0.6651404441",
+    "TxT360-QA/cc_6-10": "0.4820846980",
+    "TxT360-QA/cc_1-1": "1.5406244475",
+    "TxT360-QA/cc_2-5": "1.3132260051",
+    "open_coder/topo_sorted": "0.4906121396",
+    "open_coder/original": "5.9692091139",
+    "open_coder/fim": "5.5200971901",
+    "weborganizer-sample-2-17": "28.0268580300",
+}
+K2V2_SCRIPT = """\
+#!/bin/bash
+#SBATCH --nodes=400
+export NCCL_P2P_NET_CHUNKSIZE=$((512 * 1024))
+export LD_LIBRARY_PATH=/usr/local/plugins/lib:$LD_LIBRARY_PATH \\
+       UCX_TLS=dc \\
+       NCCL_IB_TIMEOUT=22
+GPUS_PER_NODE=8
+nodes=( $( scontrol show hostnames $SLURM_JOB_NODELIST ) )
+head_node=${nodes_array[0]}
+head_node_ip=$(srun --nodes=1 --ntasks=1 -w "$head_node" hostname --ip-address)
+echo Node IP: $head_node_ip
+SAVE_ROOT="${YOUR_CKPT_PATH}/k2v2_stage1"
+mkdir -p ${SAVE_ROOT}
+
+RAW_DATA="@ROWS@"
+
+TRAIN_DATA=""
+IFS=',' read -ra ADDR <<< "$RAW_DATA"
+for i in "${ADDR[@]}"; do
+    path="${i%:*}"
+    weight="${i##*:}"
+    TRAIN_DATA+="$weight $path "
+done
+
+TOKENIZER_MODEL="${YOUR_TOKENIZER_PATH}/jais250k"
+VALID_DATA_PATH="${YOUR_DATA_PATH}/SlimPajama-627B/validation/Slimpajama.jsonl"
+
+DISTRIBUTED_ARGS=(
+    --nproc_per_node $GPUS_PER_NODE
+    --rdzv_endpoint $head_node_ip:29500
+)
+# K2V2 Architecture Configuration
+MODEL_ARGS=(
+    --seq-length 8192
+    --max-position-embeddings 8192
+)
+DATA_ARGS=(
+    --tokenizer-type HuggingFaceTokenizer
+    --tokenizer-model ${TOKENIZER_MODEL}
+    --train-data-path ${TRAIN_DATA}
+    --valid-data-path ${VALID_DATA_PATH}
+    --split 99,1,0
+)
+TRAINING_ARGS=(
+    --micro-batch-size 4
+    --global-batch-size 1600   # 400 nodes * 4 MBS / 1 CP = 1600
+    --seed 2
+    --train-iters 135000
+    --recompute-granularity 'full'
+)
+srun --container-mounts="/lustrefs:/lustrefs" \\
+    torchrun ${DISTRIBUTED_ARGS[@]} /workspace/megatron-lm/pretrain_gpt.py \\
+    ${MODEL_ARGS[@]} \\
+    ${DATA_ARGS[@]} \\
+    ${TRAINING_ARGS[@]}
+"""
+
+
+def test_k2_is_imported_from_its_script_alone(tmp_path):
+    rows = ",".join(f"${{YOUR_DATA_PATH}}/{path}:{weight}" for path, weight in K2V2.items())
+    imported, plan = brought_in("megatron", K2V2_SCRIPT.replace("@ROWS@", rows), tmp_path)
+    assert weighed(plan)[0][:3] == (0, 135_000, 8192)
+    assert plan.tokens == 135_000 * 1600 * 8192
+    assert plan.spec.seed == 2
+    total = sum(map(Fraction, K2V2.values()))
+    shares = dict(zip(plan.catalog.names, plan.phases[0].shares, strict=True))
+    assert shares.keys() == K2V2.keys()
+    assert all(abs(shares[path] - Fraction(weight) / total) < Fraction(1, 10**14) for path, weight in K2V2.items())
+    assert {remark.code for remark in imported.remarks} == {"keys-left-out", "weights-divided", "sizes-not-in-the-file"}
+
+
+# pretrain_65b.sh (LLM360/k2-train): one dataset that was mixed before.
+K2_65B = """\
+#!/bin/bash
+
+
+bcprun -p 8 --env 'CUDA_DEVICE_MAX_CONNECTIONS=1' -c 'python /mount/training/k2_training/main.py \\
+--swiglu \\
+--seq-length 2048 \\
+--vocab-size 32032 \\
+--micro-batch-size 4 \\
+--global-batch-size 2040 \\
+--data-base-path /mount/data/shuffled_data_chunks \\
+--n-chunks 360 \\
+--train-iters 338760 \\
+--seed 22238
+'
+"""
+
+
+def test_k2_65b_has_one_dataset_and_a_budget_of_1415_billion_tokens(tmp_path):
+    _, plan = brought_in("megatron", K2_65B, tmp_path)
+    assert weighed(plan) == [(0, 338_760, 2048, {"shuffled_data_chunks": 10**15})]
+    assert plan.tokens == 338_760 * 2040 * 2048
+    assert plan.spec.seed == 22238

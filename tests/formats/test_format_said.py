@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from format_trips import brought_in, catalog_of, weighed
+from format_trips import brought_in, catalog_of, put, weighed
 
 from mixture.catalog import Catalog
-from mixture.formats import Imported
-from mixture.plan import Plan
+from mixture.formats import FORMATS, Imported, SourceFile, import_mixture
+from mixture.plan import Plan, make_plan
+from mixture.spec import load_spec
 
 PARTS = 10**15
 HALVES = {"one": 0.5, "two": 0.5}
@@ -219,3 +220,117 @@ def test_nanotron_has_its_tokenizer_beside_the_stages_and_reads_folders_without_
     assert shares(plan) == pytest.approx({"one": 1 / 3, "two": 2 / 3}, abs=1e-15)
     assert (plan.phases[0].laid.batch_sequences, plan.steps, plan.spec.seed) == (30, 7, 6)
     assert not not_said(imported)
+
+
+def megatron(folder: Path, catalog: Catalog | None, text: str, **files: str) -> tuple[Imported, Plan]:
+    """A script, beside the files that it names."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, own in files.items():
+        (folder / f"{name}.txt").write_text(own, encoding="utf-8")
+    return brought_in("megatron", text, folder, catalog=catalog)
+
+
+REST = "--seq-length 64 --global-batch-size 4 --train-iters 10 --seed 3 --tokenizer-model org/tok"
+
+
+@pytest.mark.parametrize(
+    ("blend", "expected"),
+    [
+        ("--data-path 3 one 1 two", {"one": 0.75, "two": 0.25}),
+        ("--data-path one two", {"one": 1 / 3, "two": 2 / 3}),
+        ("--data-path four", {"four": 1.0}),
+        ("--data-path one two four", {"one": 1 / 7, "two": 2 / 7, "four": 4 / 7}),
+        ("--data-path 3 0:0.9 one 1 0:1 two", {"one": 0.75, "two": 0.25}),
+        (
+            "--train-weighted-split-paths 'TRAIN: 0.5 0:0.5 one, 0.25 0.5:1 one, 0.25 0:1 two'",
+            {"one": 0.75, "two": 0.25},
+        ),
+        ("--train-weighted-split-paths-path named.txt", {"one": 0.75, "two": 0.25}),
+        ("--data-args-path listed.txt", {"one": 1 / 3, "two": 2 / 3}),
+    ],
+)
+def test_megatron_reads_lists_of_every_kind(blend, expected, sizes, tmp_path):
+    files = {"named": '"train: 0.75 0:0.95 one, 0.25 0:0.95 two"\n', "listed": "one\ntwo\n"}
+    imported, plan = megatron(tmp_path / "in", sizes, f"python pretrain.py {REST} {blend}\n", **files)
+    assert shares(plan) == pytest.approx(expected, abs=1e-14)
+    assert (plan.steps, plan.spec.seed, plan.tokenizer) == (10, 3, "org/tok")
+    assert not not_said(imported)
+
+
+def test_an_option_that_is_not_read_may_stand_twice(sizes, tmp_path):
+    text = f"srun --env A --env B --nodes 2 torchrun --nodes 2 run.py {REST} --data-path 1 one\n"
+    imported, plan = megatron(tmp_path / "in", sizes, text)
+    assert shares(plan) == {"one": 1.0}
+    left_out = next(remark.message for remark in imported.remarks if remark.code == "keys-left-out")
+    assert left_out == "a spec has no place for --env, --nodes"
+
+
+SCRIPTS = [
+    "SEQ=64 BATCH=4 DATA=/d run.py --seq-length $SEQ --global-batch-size ${BATCH} --train-iters 10 --seed 3 \\\n"
+    "  --tokenizer-model org/tok --data-path 0.75 $DATA/one 0.25 \"$DATA\"/two 2>&1 | tee log\n",
+    f"#!/bin/bash\n#SBATCH --nodes=2\nexport D=/d\nARGS=(\n  {REST}  # --seed 4\n)\nARGS+=(--bf16)\n"
+    "BLEND=\"0.75 $D/one \\\n0.25 $D/two\"\ntorchrun --seed-file x run.py ${ARGS[@]} --data-path $BLEND\n",
+    f"OPTIONS=\" \\\n {REST} \\\n \"\nCMD=\"run.py $OPTIONS --train-data-path 3 /d/one 1 /d/two\"\n"
+    "cat <<EOT > ds.json\n{ \"a\": ( --seed 9\nEOT\nif [ -z \"$X\" ]; then Y=1; fi\nbash -c \"$CMD\"\n",
+    f"RAW=\"/d/one:3,/d/two:1\"\nBLEND=\"\"\nIFS=',' read -ra ROWS <<< \"$RAW\"\nfor i in \"${{ROWS[@]}}\"; do\n"
+    f"  path=\"${{i%:*}}\"\n  weight=\"${{i##*:}}\"\n  BLEND+=\"$weight $path \"\ndone\n"
+    f"run.py {REST} --data-path $BLEND\n",
+    f"run -p 8 --env 'A=1' -c 'python run.py \\\n{REST} \\\n--data-path 3 /d/one 1 /d/two\n'\n",
+    "B=4; N=$((B * 10)); S=$(( (N + B) / 4 - 1 ))\nrun.py --seq-length ${L:-64} --global-batch-size $B"
+    " --train-iters $S --seed 3 --tokenizer-model org/tok --data-path 3 /d/one 1 /d/two\n",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_megatron_scripts_are_read_as_a_shell_reads_them(script, sizes, tmp_path):
+    _, plan = brought_in("megatron", script, tmp_path / "in", catalog=sizes, path_template="/d/{domain}")
+    assert weighed(plan) == [(0, 10, 64, {"one": 75 * PARTS // 100, "two": 25 * PARTS // 100})]
+    assert (plan.phases[0].laid.batch_sequences, plan.spec.seed, plan.tokenizer) == (4, 3, "org/tok")
+
+
+def batch_of(consumed: int, ramp: tuple[int, int, int], batch: int) -> int:
+    """What Megatron takes for a step after so many samples."""
+    start, increment, samples = ramp
+    if consumed > samples:
+        return batch
+    return start + increment * (consumed * ((batch - start) // increment) // samples)
+
+
+@pytest.mark.parametrize(
+    ("ramp", "samples"),
+    [((2, 2, 60), 200), ((2, 2, 61), 200), ((4, 4, 10), 90), ((8, 2, 50), 80), ((2, 2, 60), 33), ((2, 2, 3), 40)],
+)
+def test_a_ramp_of_the_batch_is_a_phase_for_each_batch(ramp, samples, sizes, tmp_path):
+    words = " ".join(map(str, ramp))
+    text = f"--seq-length 64 --global-batch-size 8 --train-samples {samples} --rampup-batch-size {words}"
+    text += " --data-path 1 one\n"
+    _, plan = megatron(tmp_path / "in", sizes, text)
+    expected: list[int] = []
+    while sum(expected) <= min(ramp[2], samples):
+        expected.append(batch_of(sum(expected), ramp, 8))
+    expected += [8] * (max(samples - sum(expected), 0) // 8)
+    batches = [phase.laid.batch_sequences for phase in plan.phases for _ in range(phase.laid.steps)]
+    assert batches == expected
+
+
+def test_a_ramp_goes_through_a_transition(sizes, tmp_path):
+    rest = "--seq-length 64 --global-batch-size 8 --train-samples 200 --rampup-batch-size 4 4 40"
+    lines = "".join(f"{rest} --phase-transition-iterations 6 --data-path 1 {name}\n" for name in ("one", "two"))
+    _, plan = megatron(tmp_path / "in", sizes, lines)
+    laid = [(phase.laid.first_step, phase.laid.steps, phase.laid.batch_sequences) for phase in plan.phases]
+    assert laid == [(0, 6, 4), (6, 4, 4), (10, 20, 8)]
+    assert [list(weights) for *_, weights in weighed(plan)] == [["one"], ["two"]]
+
+
+def test_a_bank_of_tokens_and_epochs_is_a_mixture_and_the_list_of_a_script(tmp_path):
+    bank = '{"a_chunk1": [1000000, 1.0, "/mnt/a/chunk1"], "b": [500000, 6.0, "/mnt/b"]}'
+    (tmp_path / "bank").mkdir()
+    _, plan = brought_in("megatron", bank, tmp_path / "bank", sequence_length=100, batch_sequences=100)
+    assert plan.catalog.tokens == 1_500_000
+    assert (plan.tokens, shares(plan)) == (4_000_000, {"a_chunk1": 0.25, "b": 0.75})
+    script = f"TRAIN=$(python calc.py bank.json)\nrun.py {REST} --train-data-path ${{TRAIN}} --valid-data-path 1 x\n"
+    files = [SourceFile(tmp_path / "run.sh", script), SourceFile(tmp_path / "bank.json", bank)]
+    imported = import_mixture(FORMATS["megatron"], files, tmp_path / "in")
+    spec, *_ = put(tmp_path / "in", imported.files)
+    again = make_plan(load_spec(spec))
+    assert (weighed(again), again.tokenizer) == ([(0, 10, 64, weighed(plan)[0][3])], "org/tok")
