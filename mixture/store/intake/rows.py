@@ -98,10 +98,11 @@ def _documents(
     done = 0
     batch = Batch(seen=set(columns.names))
     names, folder = class_names(schema), piece.file.folder_values
+    own = set(schema.names)  # looked up once: for every few rows it takes as long as reading them
     in_file = {name for name in columns.names if field_type(schema, name) is not None}
     for table in tables:
         values = [
-            _values(field_values(table, name), name, piece.file, names.get(name))
+            _values(table.column(name) if name in own else field_values(table, name), name, piece.file, names.get(name))
             if name in in_file
             else [folder[name]] * table.num_rows
             for name in columns.names
