@@ -11,7 +11,7 @@ import pytest
 from store.makers import write_lines
 from stream_helpers import DOMAINS, bytes_of, lock_over, make_store
 
-from mixture.errors import SpecError
+from mixture.errors import SpecError, StoreError
 from mixture.store import ExportFormat, Store, build_catalog, export_store, ingest, open_store, verify_store
 from mixture.stream import open_stream
 
@@ -124,6 +124,41 @@ def test_a_state_says_that_content_is_of_files_and_does_not_go_on_over_other_fil
     with pytest.raises(Exception, match="content") as refused:
         other.load_state_dict(state)
     assert refused.value.code == "content-differs"
+
+
+@pytest.mark.parametrize("write", [as_megatron, as_npy, as_parquet, as_datasets])
+def test_a_lock_of_a_store_says_how_it_takes_the_same_tokens_in_files(native, tmp_path, write):
+    build_catalog(write(native, tmp_path / "files"), tmp_path / "catalog", full=True)
+    lock = lock_over(native, tmp_path / "a", PHASES, **RUN)
+    with pytest.raises(StoreError, match="mixture verify CATALOG --lock LOCK") as refused:
+        open_stream(lock, tmp_path / "catalog")
+    assert refused.value.code == "content-differs"
+    assert verify_store(tmp_path / "catalog", lock=lock) == []
+    found = open_stream(lock, tmp_path / "catalog", accept_content="the same tokens")
+    assert bytes_of(found) == bytes_of(open_stream(lock, native))
+
+
+def test_files_of_other_tokens_or_other_documents_do_not_pass_as_those_of_the_store(native, tmp_path):
+    lock = lock_over(native, tmp_path / "a", PHASES, **RUN)
+    folder = tmp_path / "files"
+    folder.mkdir()
+    lines = []
+    for name in native.domains:
+        parts = [part.astype("<u2") for part in lists_of(native, name)]
+        if name == "web":
+            parts[3][5] ^= 1
+        if name == "notes":  # the same tokens, two documents as one
+            parts[4:6] = [np.concatenate(parts[4:6])]
+        rows = pa.array([part.tolist() for part in parts], pa.list_(pa.int32()))
+        pq.write_table(pa.table({"tokens": rows}), folder / f"{name}.parquet")
+        lines.append(f"  {name}: {{format: parquet, files: [{name}.parquet], column: tokens}}")
+    (folder / "sources.yaml").write_text(HEAD + "\n".join(lines), encoding="utf-8")
+    build_catalog(folder / "sources.yaml", tmp_path / "catalog", full=True)
+    wrong = verify_store(tmp_path / "catalog", lock=lock)
+    assert {(error.code, error.facts["domain"]) for error in wrong} == {
+        ("content-differs", "web"),
+        ("content-differs", "notes"),
+    }
 
 
 def test_domains_of_every_format_mix_in_one_catalog(native, tmp_path):
