@@ -1,17 +1,46 @@
-"""MaxText's `grain_train_mixture_config_path`: JSON with a glob of ArrayRecord files and a weight by name."""
+"""MaxText's `grain_train_mixture_config_path`: JSON with a glob of ArrayRecord files and a weight by name.
+
+Read too: `grain_train_files` with `glob,weight;glob,weight`, and a config of MaxText with either of them.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
+from mixture.errors import Place
 from mixture.formats.declared import Declared, DeclaredPhase, KeyedBy, SourceFile
 from mixture.formats.format import Bodies, Body, MixtureFormat, WeightUnit
 from mixture.formats.merging import merged, phase_name
-from mixture.formats.reading import LeftOut, Node, entries, number, read_fields, root_of
+from mixture.formats.reading import (
+    LeftOut,
+    Node,
+    Reader,
+    Scalar,
+    entries,
+    exact,
+    has_key,
+    number,
+    optional,
+    read_fields,
+    read_text,
+    refuse,
+    root_of,
+    some_fields,
+    whole,
+    word,
+)
 from mixture.formats.run import Run, Stage
+from mixture.units import quote
+
+_SOURCES = ("grain_train_mixture_config_path", "grain_train_files")
+"""The keys of MaxText's config that name text; the first counts where both do."""
+_WEIGHT = re.compile(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?")
+_INLINE = re.compile(r"(?!\w+:\s)[^\s{\[][^\n]*[,;][^\n]*")
 
 
 def write(run: Run) -> Bodies:
@@ -35,14 +64,75 @@ def read(files: Sequence[SourceFile], unit: WeightUnit) -> Declared:
 
 
 def _read(source: SourceFile, unit: WeightUnit) -> Declared:
+    """A mixture config, MaxText's own config that names or holds one, or the value of `grain_train_files` alone."""
+    if _INLINE.fullmatch(source.text.strip()):
+        phase = _inline(source.text.strip(), source.place)
+        return Declared((replace(phase, name=phase_name(source)),), KeyedBy.PATH, unit)
     root, left_out = root_of(source), LeftOut()
-    weights = entries(root, partial(_read_row, left_out=left_out))
+    if any(has_key(root, key) for key in _SOURCES):
+        return _read_config(root, source, unit, left_out)
+    phase = DeclaredPhase(_rows(root, left_out), root.place, name=phase_name(source))
+    return Declared((phase,), keyed_by=KeyedBy.DOMAIN, unit=unit, remarks=left_out.remarks())
+
+
+def _rows(root: Node, left_out: LeftOut) -> dict[str, Fraction]:
+    return entries(root, partial(_read_row, left_out=left_out))
+
+
+def _read_config(root: Node, source: SourceFile, unit: WeightUnit, left_out: LeftOut) -> Declared:
+    count = partial(whole, least=1)
+    readers: dict[str, Reader] = {
+        **dict.fromkeys(_SOURCES, _read_file_text),
+        "max_target_length": count,
+        "steps": _read_steps,
+        "data_shuffle_seed": whole,
+        "tokenizer_path": optional(read_text),
+    }
+    said = some_fields(root, readers, left_out)
+    named, inline = (said.get(key) for key in _SOURCES)
+    if named:
+        file = source.beside(named)
+        phase, keyed_by = DeclaredPhase(_rows(root_of(file), left_out), file.place), KeyedBy.DOMAIN
+    elif inline:
+        phase, keyed_by = _inline(inline, root.place), KeyedBy.PATH
+    else:
+        refuse(root.place, f"none of {' and '.join(_SOURCES)} names text", code="missing-key")
+    phase = replace(
+        phase, name=phase_name(source), steps=said.get("steps"), sequence_length=said.get("max_target_length")
+    )
     return Declared(
-        phases=(DeclaredPhase(weights, root.place, name=phase_name(source)),),
-        keyed_by=KeyedBy.DOMAIN,
+        (phase,),
+        keyed_by=keyed_by,
         unit=unit,
+        tokenizer=said.get("tokenizer_path"),
+        seed=said.get("data_shuffle_seed"),
         remarks=left_out.remarks(),
     )
+
+
+def _read_file_text(node: Node) -> str | None:
+    """A text; MaxText's own config leaves what is not used empty."""
+    return node.text.strip() or None if isinstance(node, Scalar) else read_text(node)
+
+
+def _read_steps(node: Node) -> int | None:
+    """MaxText takes -1 for the steps of its learning rate schedule."""
+    return None if word(node) == "-1" else whole(node, least=1)
+
+
+def _inline(text: str, place: Place) -> DeclaredPhase:
+    """`glob,weight;glob,weight`; one glob alone is all that is read."""
+    parts = [part.strip().rpartition(",") for part in text.split(";") if part.strip()]
+    if len(parts) == 1 and not _WEIGHT.fullmatch(parts[0][2].strip()):
+        return DeclaredPhase({}, place, epochs={text.strip(" ;"): Fraction(1)})
+    weights: dict[str, Fraction] = {}
+    for glob, _, weight in parts:
+        if not glob or not _WEIGHT.fullmatch(weight.strip()):
+            refuse(place, f"{quote(weight)} has no weight", code="weights-missing", hint="glob,weight;glob,weight")
+        if glob in weights:
+            refuse(place, f"{quote(glob)} stands twice", code="duplicate-source", hint="one of them is right")
+        weights[glob] = exact(weight.strip())
+    return DeclaredPhase(weights, place)
 
 
 def _read_row(node: Node, *, left_out: LeftOut) -> Fraction:
