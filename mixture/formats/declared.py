@@ -51,6 +51,7 @@ class DeclaredPhase:
     epochs:  by domain or path, how often it is read whole; weights beside these are counts of samples and add to them
     steps, samples, tokens, passes: its length; at most one of them is set. A pass is all that weights and epochs count,
              or, where weights are shares, all that its domains have
+    batch_sequences, batch_tokens: a step; at most one of them is set
     counts:  whether the weights are counts of samples rather than shares
     """
 
@@ -63,6 +64,7 @@ class DeclaredPhase:
     passes: Fraction | None = None
     sequence_length: int | None = None
     batch_sequences: int | None = None
+    batch_tokens: int | None = None
     epochs: Mapping[str, Fraction] = field(default_factory=dict)
     counts: bool = False
 

@@ -81,6 +81,7 @@ def import_mixture(
     phases: Sequence[DeclaredPhase] = [_named(phase, i, declared) for i, phase in enumerate(declared.phases, start=1)]
     length = _settled("sequence_length", [phase.sequence_length for phase in phases], given.sequence_length)
     usual = declared.usual_length or SEQUENCE_LENGTH
+    phases = [_in_sequences(phase, phase.sequence_length or length or usual) for phase in phases]
     batch = _settled("batch", [phase.batch_sequences for phase in phases], given.batch_sequences)
     catalog = _CatalogOf(declared, given, files[0].place)
     weighed = [
@@ -306,6 +307,18 @@ def _settled(what: str, said: Sequence[T | None], given: T | None) -> T | None:
 
 def _other(value: T | None, first: T | None) -> T | None:
     return value if value != first else None
+
+
+def _in_sequences(phase: DeclaredPhase, length: int) -> DeclaredPhase:
+    """The phase with its batch in sequences. Raises FormatError `import-conflict` where it is not a number of them."""
+    if phase.batch_tokens is None:
+        return phase
+    batch, rest = divmod(phase.batch_tokens, length)
+    if rest or not batch:
+        message = f"a batch of {phase.batch_tokens:,} tokens is not a number of sequences of {length:,}"
+        hint = "--sequence-length says how long they are"
+        raise FormatError(message, code="import-conflict", place=phase.place, hint=hint)
+    return replace(phase, batch_sequences=batch, batch_tokens=None)
 
 
 def _of_samples(phase: DeclaredPhase, batch: int) -> DeclaredPhase:

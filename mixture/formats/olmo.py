@@ -1,7 +1,7 @@
 """OLMo-core's source mixtures: `sources` with a `target_ratio` of the tokens each, a file for each stage.
 
-Keys: olmo_core.data.source_mixture.SourceMixtureList (allenai/OLMo-core); requested_tokens, global_batch_size in tokens
-and the seed are given beside it, in Python.
+Keys: olmo_core.data.source_mixture.SourceMixtureList (allenai/OLMo-core). Read too: its SourceMixtureDatasetConfig, with
+requested_tokens, global_batch_size in tokens and the seed beside the list.
 """
 
 from __future__ import annotations
@@ -14,13 +14,30 @@ from math import ceil
 from mixture.formats.declared import Declared, DeclaredPhase, KeyedBy, SourceFile
 from mixture.formats.format import Bodies, Body, MixtureFormat, WeightUnit
 from mixture.formats.merging import merged, phase_name
-from mixture.formats.reading import LeftOut, Node, items, number, read_fields, read_text, refuse, root_of
+from mixture.formats.reading import (
+    LeftOut,
+    Node,
+    Reader,
+    items,
+    number,
+    optional,
+    read_fields,
+    read_text,
+    refuse,
+    root_of,
+    whole,
+)
 from mixture.formats.run import Run, Stage
 from mixture.formats.shares import plain
 from mixture.formats.yaml_text import Number, yaml_text
 from mixture.schedule import WHOLE
 from mixture.units import format_exact, quote
 
+_SOURCES = ("sources", "source_list", "source_configs")
+"""The list alone, and what SourceMixtureDatasetConfig calls it, now and earlier."""
+_TOKENS = ("requested_tokens", "max_tokens")
+_CLASS = "_CLASS_"
+"""In configs that OLMo-core saves."""
 CENTS = 100
 """Repetitions are rounded up to hundredths."""
 
@@ -65,20 +82,41 @@ def read(files: Sequence[SourceFile], unit: WeightUnit) -> Declared:
 def _read(source: SourceFile, unit: WeightUnit) -> Declared:
     left_out = LeftOut()
     root = root_of(source)
-    sources = read_fields(
-        root, {"sources": partial(items, read=partial(_read_source, left_out=left_out))}, required=("sources",)
-    )
+    listed = partial(items, read=partial(_read_source, left_out=left_out))
+    in_list = partial(read_fields, readers={"sources": listed, **left_out.keys(_CLASS)}, required=("sources",))
+    count = partial(whole, least=1)
+    readers: dict[str, Reader] = {
+        "sources": listed,
+        "source_list": lambda node: in_list(node)["sources"],
+        "source_configs": listed,
+        **dict.fromkeys((*_TOKENS, "global_batch_size", "sequence_length"), count),
+        "seed": optional(whole),
+        **left_out.keys("processes", "dtype", "render_tables", "quiet", _CLASS),
+    }
+    said = read_fields(root, readers, alternatives=_SOURCES)
+    sources = next((said[key] for key in _SOURCES if key in said), None)
+    if sources is None:
+        refuse(root.place, "the key 'sources' is missing", code="missing-key")
     weights: dict[str, Fraction] = {}
-    for name, ratio, node in sources["sources"]:
+    for name, ratio, node in sources:
         if name in weights:
             refuse(
                 node.place, f"source {quote(name)} stands twice", code="duplicate-source", hint="one of them is right"
             )
         weights[name] = ratio
+    phase = DeclaredPhase(
+        weights,
+        root.place,
+        name=phase_name(source),
+        tokens=next((said[key] for key in _TOKENS if key in said), None),
+        sequence_length=said.get("sequence_length"),
+        batch_tokens=said.get("global_batch_size"),
+    )
     return Declared(
-        phases=(DeclaredPhase(weights, root.place, name=phase_name(source)),),
+        phases=(phase,),
         keyed_by=KeyedBy.DOMAIN,
         unit=unit,
+        seed=said.get("seed"),
         remarks=left_out.remarks(),
     )
 
