@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from fractions import Fraction
 from functools import partial
 
 from mixture.formats.declared import Declared, DeclaredPhase, KeyedBy, SourceFile
@@ -58,12 +59,14 @@ def _read(source: SourceFile, unit: WeightUnit) -> Declared:
     root, left_out = root_of(source), LeftOut()
     readers: dict[str, Reader] = {
         "datasets": partial(items, read=read_text),
-        "probabilities": partial(items, read=number),
+        "probabilities": optional(partial(items, read=number)),
         "seed": optional(whole),
         **left_out.keys("stopping_strategy", "info", "split"),
     }
-    said = read_fields(root, readers, required=("datasets", "probabilities"))
-    datasets, probabilities = said["datasets"], said["probabilities"]
+    said = read_fields(root, readers, required=("datasets",))
+    datasets = said["datasets"]
+    # Without probabilities it takes an example of each in turn.
+    probabilities = said.get("probabilities") or [Fraction(1)] * len(datasets)
     if len(datasets) != len(probabilities):
         message = f"{len(datasets):,} datasets and {len(probabilities):,} probabilities"
         refuse(root.place, message, code="weights-missing", hint="each dataset has one")

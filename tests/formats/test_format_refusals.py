@@ -76,6 +76,7 @@ WRONG = [
     ("olmo", "sources:\n- {source_name: web}\n", "missing-key", 2),
     ("olmo", "sources:\n- {source_nam: web, target_ratio: 1}\n", "unknown-key", 2),
     ("olmo", "sources: []\n", "empty-list", 1),
+    ("olmo", "sources: [{source_name: web, target_ratio: 1}]\nglobal_batch_size: 100\n", "import-conflict", 1),
     ("olmix", "mix: {web: {weight: 1, code: {repetition_factor: 1}}}\n", "missing-key", 1),
     ("olmix", "mix: {web: {weight: 1, wait: {wat: {weight: 1, more: {weight: 1}}}}}\n", "missing-key", 1),
     ("olmix", '[{"domain": "web", "weight": 1}, {"domain": "web", "weight": 1}]', "duplicate-domain", 1),
@@ -112,6 +113,10 @@ WRONG = [
     ("hf", '{"datasets": ["web", "web"], "probabilities": [0.5, 0.5]}', "duplicate-source", 1),
     ("hf", '{"datasets": ["web"], "probabilities": ["1.0"]}', "quoted-number", 1),
     ("maxtext", '{"web": {"path": "a*"}}', "missing-key", 1),
+    ("maxtext", "web*;code*,0.5\n", "weights-missing", 1),
+    ("maxtext", "web*,0.5;web*,0.5\n", "duplicate-source", 1),
+    ("maxtext", "grain_train_files: ''\nsteps: 5\n", "missing-key", 1),
+    ("maxtext", "grain_train_mixture_config_path: not-there.json\n", "file-missing", None),
     ("maxtext", '{"web": {"path": "a*", "weight": 1, "weigth": 2}}', "unknown-key", 1),
 ]  # fmt: skip
 

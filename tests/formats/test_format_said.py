@@ -8,7 +8,7 @@ import pytest
 from format_trips import brought_in, catalog_of, put, weighed
 
 from mixture.catalog import Catalog
-from mixture.formats import FORMATS, Imported, SourceFile, import_mixture
+from mixture.formats import FORMATS, Imported, SourceFile, WeightUnit, import_mixture
 from mixture.plan import Plan, make_plan
 from mixture.spec import load_spec
 
@@ -334,3 +334,69 @@ def test_a_bank_of_tokens_and_epochs_is_a_mixture_and_the_list_of_a_script(tmp_p
     spec, *_ = put(tmp_path / "in", imported.files)
     again = make_plan(load_spec(spec))
     assert (weighed(again), again.tokenizer) == ([(0, 10, 64, weighed(plan)[0][3])], "org/tok")
+
+
+OLMO = """\
+_CLASS_: olmo_core.data.source_mixture.SourceMixtureDatasetConfig
+{name}: {value}
+{tokens}: 6400
+global_batch_size: 640
+seed: 42
+processes: 4
+{rest}
+"""
+OLMO_SOURCES = (
+    "[{source_name: one, target_ratio: 0.75, paths: [a]}, {source_name: two, target_ratio: 0.25, paths: [b]}]"
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "tokens", "rest", "given"),
+    [
+        ("source_list", f"{{sources: {OLMO_SOURCES}}}", "requested_tokens", "", {"sequence_length": 64}),
+        ("source_configs", OLMO_SOURCES, "max_tokens", "sequence_length: 64", {}),
+        ("sources", OLMO_SOURCES, "requested_tokens", "sequence_length: 64\ndtype: uint32", {}),
+    ],
+)
+def test_olmo_has_tokens_batch_and_seed_beside_its_sources(name, value, tokens, rest, given, sizes, tmp_path):
+    text = OLMO.format(name=name, value=value, tokens=tokens, rest=rest)
+    imported, plan = brought_in("olmo", text, tmp_path / "in", catalog=sizes, **given)
+    assert weighed(plan) == [(0, 10, 64, {"one": 75 * PARTS // 100, "two": 25 * PARTS // 100})]
+    assert (plan.phases[0].laid.batch_sequences, plan.spec.seed) == (10, 42)
+    assert not not_said(imported)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("gs://b/one-*.ar,3;gs://b/two-*.ar,1\n", {"one": 0.75, "two": 0.25}),
+        ("grain_train_files: 'gs://b/one-*.ar,0.75; gs://b/two-*.ar,.25'\n", {"one": 0.75, "two": 0.25}),
+        ("grain_train_files: gs://b/two-*.ar\nsteps: -1\n", {"two": 1.0}),
+        ("grain_train_files: ''\ngrain_train_mixture_config_path: mix.json\n", {"one": 0.75, "two": 0.25}),
+    ],
+)
+def test_maxtext_reads_its_files_with_weights_and_its_configs(text, expected, sizes, tmp_path):
+    (tmp_path / "in").mkdir()
+    mix = '{"one": {"path": "x*", "weight": 3}, "two": {"path": "y*", "weight": 1}}'
+    (tmp_path / "in" / "mix.json").write_text(mix, encoding="utf-8")
+    template = "gs://b/{domain}-*.ar"
+    _, plan = brought_in(
+        "maxtext", text, tmp_path / "in", catalog=sizes, unit=WeightUnit.SEQUENCES, path_template=template
+    )
+    assert shares(plan) == expected
+
+
+def test_maxtext_has_length_steps_seed_and_tokenizer(sizes, tmp_path):
+    text = (
+        "grain_train_files: one\nmax_target_length: 64\nsteps: 9\ndata_shuffle_seed: 4\ntokenizer_path: org/tok\n"
+        "per_device_batch_size: 2.0\n"
+    )
+    imported, plan = brought_in("maxtext", text, tmp_path / "in", catalog=sizes, batch_sequences=4)
+    assert weighed(plan) == [(0, 9, 64, {"one": PARTS})]
+    assert (plan.spec.seed, plan.tokenizer) == (4, "org/tok")
+    assert "'per_device_batch_size'" in next(one.message for one in imported.remarks if one.code == "keys-left-out")
+
+
+def test_interleaving_without_probabilities_takes_an_example_of_each_in_turn(sizes, tmp_path):
+    _, plan = brought_in("hf", '{"datasets": ["one", "two"], "seed": 1}', tmp_path / "in", catalog=sizes, steps=(2,))
+    assert shares(plan) == pytest.approx({"one": 1 / 3, "two": 2 / 3}, abs=1e-15)
