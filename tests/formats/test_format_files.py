@@ -132,6 +132,7 @@ def test_olmix_has_weights_with_repetitions_and_the_sizes_of_all_domains(small):
     late = files_of(small, "olmix")["small.olmix.2-late.yaml"]
     assert late["mix"]["code"] == {"weight": 0.3, "repetition_factor": 1.0}
     assert late["priors"]["token_counts"] == {"books": 10000, "code": 40000, "web": 400000}
+    assert late["priors"]["relative_sizes"] == {"books": 1 / 45, "code": 4 / 45, "web": 40 / 45}
     assert [source["name"] for source in late["data"]["sources"]] == ["books", "code", "web"]
 
 
@@ -272,6 +273,49 @@ def test_every_export_says_its_unit_its_mixture_and_what_it_can_not_say(name, sm
             head = [line for line in text.splitlines() if line.startswith("#")]
             assert head[0] == f"# small, lock {small.lock.digest}"
             assert f"# unit: {said}" in head
+
+
+def read_again(exported: Exported) -> list[str]:
+    return [remark.message for remark in exported.remarks if remark.code == "read-again"]
+
+
+def test_formats_that_make_a_dataset_a_phase_say_how_much_text_is_read_again(tmp_path):
+    # Early reads 800 · 64 tokens: 10,240 of code, 40,960 of web. Late reads 12,800: 6,400 of books, 3,840, 2,560.
+    spec = SPEC.replace("web: 60%, code: 40%", "web: 80%, code: 20%")
+    made = written(tmp_path, spec, CELLS)
+    drawn = made.lock.schedule().counts(1000) - made.lock.schedule().counts(800)
+    code, web = (16 * int(drawn[d]) for d in (1, 2))
+    for name, form in FORMATS.items():
+        said = read_again(export(made.lock, form, catalog=made.catalog))
+        if name in ("levanter", "marin-json", "nanotron", "csv"):
+            assert not said, name
+        else:
+            assert len(said) == 1, name
+            assert f"up to {code + web:,} of 12,800 tokens in late (0 in the lock)" in said[0], name
+
+
+def test_text_that_the_lock_reads_again_itself_is_counted_for_it_too(tmp_path):
+    # Books has 10,000 tokens: early reads 20,480 of them, late 6,400 more, all of which were read before either way.
+    spec = SPEC.replace("web: 60%, code: 40%, books: 0", "web: 60%, books: 40%").replace(
+        "code: 30%, books: 50%", "books: 80%"
+    )
+    made = written(tmp_path, spec, CELLS)
+    drawn = made.lock.schedule().counts(1000) - made.lock.schedule().counts(800)
+    books, web = 16 * int(drawn[0]), 16 * int(drawn[2])
+    (said,) = read_again(export(made.lock, FORMATS["olmo"]))
+    assert f"up to {books + web:,} of 12,800 tokens in late ({books:,} in the lock)" in said
+
+
+def test_one_phase_alone_says_what_it_reads_again_of_those_before_it(small):
+    assert read_again(export(small.lock, FORMATS["levanter"], phase="late"))
+    assert not read_again(export(small.lock, FORMATS["levanter"], phase="early"))
+    assert not read_again(export(small.lock, FORMATS["olmo"], phase="early"))
+
+
+@pytest.mark.parametrize("name", [name for name, form in FORMATS.items() if form.version])
+def test_every_export_says_which_version_of_the_trainer_it_is_for(name, small):
+    said = [r.message for r in export(small.lock, FORMATS[name], catalog=small.catalog).remarks if r.code == "version"]
+    assert said == [f"written for {FORMATS[name].version}"]
 
 
 def test_formats_without_phases_say_where_each_file_begins(small):
