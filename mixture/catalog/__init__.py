@@ -1,7 +1,7 @@
 """The table of domains: reading it, selecting from it, and the overview that says what its clusters are about."""
 
 from mixture.catalog.catalog import CATALOG_COLUMNS, Catalog, CatalogDomain, read_catalog, read_column
-from mixture.catalog.csv_table import is_plain_decimal
+from mixture.catalog.csv_table import typed_cells
 from mixture.catalog.overview import (
     OVERVIEW,
     Overview,
@@ -32,9 +32,9 @@ __all__ = [
     "OverviewSource",
     "QualityFeature",
     "check_overview",
-    "is_plain_decimal",
     "read_catalog",
     "read_column",
+    "typed_cells",
     "read_overview",
     "write_overview",
 ]

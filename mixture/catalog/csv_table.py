@@ -1,16 +1,22 @@
-"""CSV tables (RFC 4180): cells exactly as written, and integers only where a whole column is of them."""
+"""CSV tables (RFC 4180): cells exactly as written, and numbers only where a whole column is of them."""
 
 from __future__ import annotations
 
 import csv
 import io
 import re
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+from math import isfinite
 from pathlib import Path
 
 from mixture.catalog.table import Cell, Table, check_header, check_num_rows
 from mixture.errors import CatalogError, Place
 
 _PLAIN_DECIMAL = re.compile(r"0|-?[1-9][0-9]{0,400}")
+_NUMBER = re.compile(r"(?!-0$)-?(0|[1-9][0-9]{0,60})(\.[0-9]{1,60})?([eE][-+]?[0-9]{1,3})?")
+_MOST_DIGITS = 38  # of a database's decimals
 
 
 def is_plain_decimal(text: str) -> bool:
@@ -48,12 +54,36 @@ def read_csv(path: Path, text: str) -> Table:
                 place=Place(file=str(path), line=line),
                 hint="a cell with a comma inside stands in quotes" if len(row) > len(header) else "is the file whole?",
             )
-    columns = {name: _typed([row[index] for row in rows]) for index, name in enumerate(header)}
+    columns = {name: typed_cells([row[index] for row in rows]) for index, name in enumerate(header)}
     return Table(path, columns, tuple(lines))
 
 
-def _typed(cells: list[str]) -> list[Cell]:
-    """Integers where every cell that holds something is a plain decimal, else the text as written."""
-    if any(cells) and all(is_plain_decimal(cell) for cell in cells if cell):
-        return [int(cell) if cell else None for cell in cells]
-    return [cell or None for cell in cells]
+def typed_cells(cells: Sequence[str | None]) -> list[Cell]:
+    """Numbers where every cell that holds something is one, else the text as written; an empty cell is None.
+
+    All are integers, else all are floats, where each is the shortest decimal that reads back to its float, else all are
+    decimals. `08` is a label: a column that has one is of text, and so is one of which some number needs more than 38
+    digits.
+    """
+    texts = [cell or None for cell in cells]
+    held = [text for text in texts if text is not None]
+    if held and all(map(is_plain_decimal, held)):
+        return [None if text is None else int(text) for text in texts]
+    if not held or not all(map(_NUMBER.fullmatch, held)):
+        return list(texts)
+    if all(_is_shortest(text) for text in held):
+        return [None if text is None else float(text) for text in texts]
+    decimals = [None if text is None else Decimal(text) for text in texts]
+    return list(decimals if _fit(decimals) else texts)
+
+
+def _fit(numbers: Sequence[Decimal | None]) -> bool:
+    """Whether one type of decimals holds all of them."""
+    exponents = [(number.adjusted(), number.as_tuple().exponent) for number in numbers if number is not None]
+    places = max(max(0, -int(exponent)) for _, exponent in exponents)
+    return max(0, *(adjusted + 1 for adjusted, _ in exponents)) + places <= _MOST_DIGITS
+
+
+def _is_shortest(text: str) -> bool:
+    number = float(text)
+    return isfinite(number) and Fraction(repr(number)) == Fraction(text)

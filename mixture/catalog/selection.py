@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from mixture.catalog.allowed import Column, Kind, write_condition
 from mixture.catalog.condition import parse_condition
-from mixture.catalog.csv_table import is_plain_decimal
+from mixture.catalog.csv_table import typed_cells
 from mixture.catalog.sealed import sealed_duckdb
 from mixture.errors import CatalogError, Place
 from mixture.units import quote
@@ -70,7 +70,7 @@ def _why_text(table: pa.Table, index: int) -> str | None:
     texts = [text for text in table.column(index).to_pylist() if text is not None]
     if not any(map(_LIKE_A_NUMBER.fullmatch, texts)):
         return None
-    odd = next((text for text in texts if not is_plain_decimal(text)), None)
+    odd = next((text for text in texts if isinstance(typed_cells([text])[0], str)), None)
     if odd is None:
         return "its numbers are texts: write them in single quotes"
-    return f"{quote(odd)} makes it text: only integers in plain digits make a column of numbers in CSV"
+    return f"{quote(odd)} makes it text: only numbers in plain digits make a column of numbers in CSV"

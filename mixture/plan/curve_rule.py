@@ -9,7 +9,7 @@ from decimal import Decimal
 from fractions import Fraction
 from math import isfinite
 
-from mixture.catalog import Catalog, CatalogDomain
+from mixture.catalog import CATALOG_COLUMNS, Catalog, CatalogDomain
 from mixture.errors import Place, SpecError, nearest
 from mixture.plan.curve import Curve, fitted
 from mixture.plan.figures import decimal
@@ -20,6 +20,26 @@ from mixture.units import LONGEST_TEXT, format_count, format_exact, quote
 _DIGITS = f"[0-9]{{1,{LONGEST_TEXT}}}"
 _DECIMAL = re.compile(rf"-?{_DIGITS}(\.{_DIGITS})?")
 _NUMBERED = re.compile(f"(.*[^0-9])({_DIGITS})", re.DOTALL)
+_WORD = re.compile("[a-z]+")
+_LABELS = frozenset(
+    {
+        "c",
+        "category",
+        "class",
+        "cluster",
+        "domain",
+        "group",
+        "id",
+        "k",
+        "label",
+        "lang",
+        "language",
+        "licence",
+        "license",
+    }
+    | {"name", "shard", "source", "subset", "topic"}
+)
+"""Words, in the name of a column or before the numbers in its values, of what numbers tell apart and do not order."""
 _SPLIT_DECIMAL = re.compile(r"[0-9][.,]$")
 
 
@@ -106,27 +126,43 @@ def _buckets(by: str, catalog: Catalog, domains: Mapping[int, CatalogDomain], pl
 
 def _grades(by: str, values: Sequence[object], names: Sequence[str], place: Place) -> list[Fraction]:
     """Numbers that order the values: their own, or those that texts with the same beginning end in."""
+    if by in CATALOG_COLUMNS or _LABELS & set(_WORD.findall(by.lower())):
+        raise _unordered(f"column {quote(by)} has labels", by, place)
+    for value, name in zip(values, names, strict=True):
+        if value is None or (isinstance(value, str) and not value.strip()):
+            raise _unordered(f"column {quote(by)} has no value for domain {name!r}", by, place, domain=name)
     numbers = [_number(value) for value in values]
     if all(number is not None for number in numbers):
         return [number for number in numbers if number is not None]
     beginning = None
     out = []
-    for value, name in zip(values, names, strict=True):
-        match = _NUMBERED.fullmatch(value) if isinstance(value, str) else None
+    for value, number, name in zip(values, numbers, names, strict=True):
+        match = _NUMBERED.fullmatch(value) if isinstance(value, str) and number is None else None
         if match is None or _SPLIT_DECIMAL.search(match[1]) or beginning not in (None, match[1]):
+            if beginning is None and number is not None:  # most are numbers, and some later value is none
+                value, name = next(
+                    (value, name) for value, own, name in zip(values, numbers, names, strict=True) if own is None
+                )
             known = "" if beginning is None else f", where others are {quote(f'{beginning}…')}"
-            found = "no value" if value is None else quote(str(value))
-            raise SpecError(
-                f"column {quote(by)} has {found} for domain {name!r}{known}: no order of quality is known",
-                code="curve-unordered",
-                place=place,
-                hint="numbers are right here, or texts that begin alike and end in a number, as in vigintile_0007",
-                column=by,
-                domain=name,
-            )
+            why = f"column {quote(by)} has {quote(str(value))} for domain {name!r}{known}"
+            raise _unordered(why, by, place, domain=name)
+        if _LABELS & set(_WORD.findall(match[1].lower())):
+            why = f"column {quote(by)} has labels, as {quote(str(value))} for domain {name!r}"
+            raise _unordered(why, by, place, domain=name)
         beginning = match[1]
         out.append(Fraction(match[2]))
     return out
+
+
+def _unordered(why: str, by: str, place: Place, **facts: object) -> SpecError:
+    return SpecError(
+        f"{why}: no order of quality is known",
+        code="curve-unordered",
+        place=place,
+        hint="numbers are right here, or texts that begin alike and end in a number, as in vigintile_0007",
+        column=by,
+        **facts,
+    )
 
 
 def _number(value: object) -> Fraction | None:

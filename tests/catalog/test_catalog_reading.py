@@ -50,16 +50,21 @@ def test_a_domain_may_have_a_name_that_other_languages_take_for_a_value(write):
         (["8", "08"], ["8", "08"]),
         (["8", "-0"], ["8", "-0"]),
         (["8", "+8"], ["8", "+8"]),
-        (["8", "8.0"], ["8", "8.0"]),
+        (["8", "8.0"], [8.0, 8.0]),
+        (["8", "0.50", ""], [8.0, 0.5, None]),
+        (["8", "0.12345678901234567890"], [Decimal("8"), Decimal("0.1234567890123456789")]),
+        (["8", "08.5"], ["8", "08.5"]),
+        (["8", ".5"], ["8", ".5"]),
+        (["1e400", "0.5"], ["1e400", "0.5"]),
         (["8", " 8"], ["8", " 8"]),
-        (["8", "1e3"], ["8", "1e3"]),
+        (["8", "1e3"], [8.0, 1000.0]),
         (["8", "1_000"], ["8", "1_000"]),
         (["8", "٨"], ["8", "٨"]),
         (["8", "n/a"], ["8", "n/a"]),
         (["", ""], [None, None]),
     ],
 )
-def test_a_csv_column_is_of_integers_only_where_all_its_values_are_plain_decimals(write, cells, expected):
+def test_a_csv_column_is_of_numbers_only_where_all_its_values_are(write, cells, expected):
     rows = "".join(f'd{number},1,"{cell}"\n' for number, cell in enumerate(cells))
     catalog = read_catalog(write("a.csv", "domain,tokens,label\n" + rows))
     assert catalog.table["label"].to_pylist() == expected

@@ -15,7 +15,7 @@ from mixture.errors import CatalogError, Place
 @pytest.fixture(scope="module")
 def catalog(tmp_path_factory) -> Catalog:
     path = tmp_path_factory.mktemp("catalog") / "cells.csv"
-    path.write_text("domain,cluster,quality,tokens,score,zone\na,08,1,5,0.5,7\nb,8,2,6,1,n/a\n")
+    path.write_text("domain,cluster,quality,tokens,score,zone\na,08,1,5,00.5,7\nb,8,2,6,1,n/a\n")
     return read_catalog(path)
 
 
@@ -139,7 +139,7 @@ NO_CONDITION = [
 KINDS_DIFFER = {
     "cluster = 8": "cluster is text and 8 is a number .*'08' makes it text",
     "zone > 3": "zone is text and 3 is a number .*'n/a' makes it text",
-    "score > 0.4": "score is text and 0.4 is a number .*'0.5' makes it text",
+    "score > 0.4": "score is text and 0.4 is a number .*'00.5' makes it text",
     "quality = '1'": "quality is a number and '1' is text .*single quotes",
     "quality in (1, '2')": "quality is a number and '2' is text",
     "quality between '1' and 2": "quality is a number and '1' is text",

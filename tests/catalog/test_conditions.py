@@ -7,6 +7,7 @@ import operator
 import re
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mixture.catalog import Catalog, read_catalog
+from mixture.errors import CatalogError
 
 ROWS = [
     {"domain": "arxiv", "tokens": 9007199254740993, "cluster": "c14", "quality": 3, "open": True, "score": 0.1},
@@ -222,3 +224,46 @@ at_least = lifted(operator.ge)
 def test_any_condition_selects_what_three_valued_logic_says(catalog, condition):
     where, value = condition
     assert selected(catalog, where) == [row["domain"] for row in ROWS if value(row) is True]
+
+
+@pytest.mark.parametrize(
+    ("cells", "where", "expected"),
+    [
+        (["0.1", "0.3", ""], "score < 0.2", ["a"]),
+        (["0.10", "0.3", "1"], "score >= 0.3", ["b", "c"]),
+        (["1e-05", "2.5E+3", "-0.5"], "score < 0.001", ["a", "c"]),
+        (["0.1", "0.2", "0.30000000000000004"], "score = 0.3", []),
+        (["0.1234567890123456789", "0.1234567890123456788", "0"], "score > 0.12345678901234567", ["a", "b"]),
+        (["9007199254740993", "0.5", "1"], "score >= 9007199254740993", ["a"]),
+        (["1.10", "1.1", "v2"], "score = '1.10'", ["a"]),
+        (["08", "0.5", "1"], "score = '08'", ["a"]),
+        (["1e300", "0.1234567890123456789", "1"], "score = '1e300'", ["a"]),
+    ],
+)
+def test_numbers_of_csv_compare_as_numbers(tmp_path: Path, cells: list[str], where: str, expected: list[str]):
+    rows = [f"{name},1,{cell}" for name, cell in zip("abc", cells, strict=True)]
+    (tmp_path / "c.csv").write_text("\n".join(["domain,tokens,score", *rows]), encoding="utf-8")
+    catalog = read_catalog(tmp_path / "c.csv")
+    assert [catalog.names[index] for index in catalog.select(where)] == expected
+
+
+def test_a_number_is_one_in_csv_json_and_parquet(tmp_path: Path):
+    (tmp_path / "c.csv").write_text("domain,tokens,score\na,1,0.50\nb,2,1e-3\n", encoding="utf-8")
+    (tmp_path / "c.json").write_text(
+        '[{"domain": "a", "tokens": 1, "score": 0.5}, {"domain": "b", "tokens": 2, "score": 0.001}]', encoding="utf-8"
+    )
+    pq.write_table(pa.table({"domain": ["a", "b"], "tokens": [1, 2], "score": [0.5, 0.001]}), tmp_path / "c.parquet")
+    decimals = pa.array([Decimal("0.500"), Decimal("0.001")])
+    pq.write_table(pa.table({"domain": ["a", "b"], "tokens": [1, 2], "score": decimals}), tmp_path / "d.parquet")
+    tables = [read_catalog(tmp_path / name) for name in ("c.csv", "c.json", "c.parquet", "d.parquet")]
+    assert len({table.digest for table in tables}) == 1
+    assert [table.select("score < 0.4") for table in tables] == [(1,)] * 4
+
+
+def test_decimals_without_places_name_domains(tmp_path: Path):
+    names = pa.array([Decimal(101), Decimal(-7)], pa.decimal128(38, 0))
+    pq.write_table(pa.table({"domain": names, "tokens": [1, 2]}), tmp_path / "c.parquet")
+    assert read_catalog(tmp_path / "c.parquet").names == ("-7", "101")
+    pq.write_table(pa.table({"domain": [Decimal("1.5")], "tokens": [1]}), tmp_path / "d.parquet")
+    with pytest.raises(CatalogError, match=r"is 1\.5, not a text"):
+        read_catalog(tmp_path / "d.parquet")

@@ -153,7 +153,10 @@ def test_what_can_not_be_drawn_so_is_refused_with_its_figures(write_spec, curve,
         (["v1.5", "v1.25"], "'v1.5'"),
         (["low", "high"], "'low'"),
         (["q1", ""], "no value"),
-        (["1", "q2"], "'1'"),
+        (["1", "q2"], "'q2'"),
+        (["1", "", "3"], "no value"),
+        (["0.5", "0.25", "", "1"], "no value"),
+        (["q1", "7"], "'7'"),
         (["true", "false"], "'true'"),
     ],
 )
@@ -161,6 +164,32 @@ def test_values_without_a_known_order_are_refused_and_named(write_spec, values, 
     catalog = "domain,tokens,quality\n" + "".join(f"d{i},100000,{value}\n" for i, value in enumerate(values))
     with pytest.raises(SpecError, match=f"has {found} for domain") as caught:
         make_plan(write_spec("{phase: all, weights: {curve: {by: quality}}}", catalog=catalog))
+    assert caught.value.code == "curve-unordered"
+
+
+def test_a_blank_is_named_by_its_domain_whatever_the_other_values_are(write_spec):
+    for values in (["1", "", "3"], ["level_1", "", "level_3"]):
+        catalog = "domain,tokens,quality\n" + "".join(f"d{i},100000,{value}\n" for i, value in enumerate(values))
+        with pytest.raises(SpecError, match="has no value for domain 'd1'"):
+            make_plan(write_spec("{phase: all, weights: {curve: {by: quality}}}", catalog=catalog))
+
+
+@pytest.mark.parametrize(
+    ("by", "values"),
+    [
+        ("cluster", [f"c{n:02}" for n in range(40)]),
+        ("cluster", [str(n) for n in range(40)]),
+        ("cluster_id", ["0.5", "1.5"]),
+        ("part", ["c01", "c02"]),
+        ("part", ["topic 1", "topic 2"]),
+        ("tokens", ["100000", "100000"]),
+    ],
+)
+def test_labels_are_no_order(write_spec, by, values):
+    rows = "".join(f"d{i},100000,{value}\n" for i, value in enumerate(values))
+    catalog = f"domain,tokens,{by}\n{rows}" if by != "tokens" else f"domain,tokens,quality\n{rows}"
+    with pytest.raises(SpecError, match=f"column '{by}' has labels") as caught:
+        make_plan(write_spec(f"{{phase: all, weights: {{curve: {{by: {by}}}}}}}", catalog=catalog))
     assert caught.value.code == "curve-unordered"
 
 

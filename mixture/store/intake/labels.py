@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from mixture.catalog import CATALOG_COLUMNS, is_plain_decimal
+from mixture.catalog import CATALOG_COLUMNS, typed_cells
 from mixture.errors import Place
 from mixture.spec.errors import Gatherer, refuse
 from mixture.spec.fields import unique_entries
@@ -57,20 +57,19 @@ def read_labels(node: Node) -> Labels:
 
 
 def label_columns(domains: Sequence[Labels]) -> dict[str, pa.Array[Any]]:
-    """A column for each label that a domain has, in order of name, null where one has none: int64 or string.
+    """A column for each label that a domain has, in order of name, null where one has none.
 
-    As in a CSV table, which knows no quotes either, a column is integer only where every value is a plain decimal.
-    Raises SpecError.
+    As in a CSV table, which knows no quotes either, a column is of numbers only where every value is one: int64,
+    float64 or decimal128, else string. Raises SpecError.
     """
     names = sorted({name for labels in domains for name in labels})
     return {name: _column([labels.get(name) for labels in domains]) for name in names}
 
 
 def _column(labels: list[Label | None]) -> pa.Array[Any]:
-    if not all(is_plain_decimal(label.text) for label in labels if label):
-        return pa.array([label.text if label else None for label in labels], pa.string())
-    for label in labels:
-        if label and abs(int(label.text)) > LARGEST_COUNT:
+    cells = typed_cells([label.text if label else None for label in labels])
+    for label, cell in zip(labels, cells, strict=True):
+        if label and isinstance(cell, int) and abs(cell) > LARGEST_COUNT:
             hint = "a number that is only a label needs a letter"
             refuse(label.place, f"{label.text} is above 2^63 - 1", code="integer-too-large", hint=hint)
-    return pa.array([int(label.text) if label else None for label in labels], pa.int64())
+    return pa.array(cells)
