@@ -168,7 +168,8 @@ def _with_domains(table: Table, domain: str, domains: list[CatalogDomain]) -> Ta
         TOKENIZER: [row.tokenizer for row in domains],
         MAX_EPOCHS: [None if row.max_epochs is None else Decimal(format_exact(row.max_epochs)) for row in domains],
     }
-    return replace(table, columns={column: read.get(column, cells) for column, cells in table.columns.items()})
+    columns = {column: read.get(column, cells) for column, cells in table.columns.items()}
+    return replace(table, columns=columns, written={n: cells for n, cells in table.written.items() if n not in read})
 
 
 def _digest(table: Table, domain: str, order: tuple[int, ...]) -> str:
@@ -176,7 +177,8 @@ def _digest(table: Table, domain: str, order: tuple[int, ...]) -> str:
 
     A column without any value says nothing, and is left out.
     """
-    texts = {column: [cell_text(cells[row]) for row in order] for column, cells in table.columns.items()}
+    columns = {**table.columns, **table.written}
+    texts = {column: [cell_text(cells[row]) for row in order] for column, cells in columns.items()}
     names = texts.pop(domain)
     says = {"domains": names, "columns": {column: cells for column, cells in texts.items() if set(cells) != {None}}}
     return digest(says)

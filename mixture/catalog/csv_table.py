@@ -54,8 +54,10 @@ def read_csv(path: Path, text: str) -> Table:
                 place=Place(file=str(path), line=line),
                 hint="a cell with a comma inside stands in quotes" if len(row) > len(header) else "is the file whole?",
             )
+    texts: dict[str, list[Cell]] = {name: [row[index] or None for row in rows] for index, name in enumerate(header)}
     columns = {name: typed_cells([row[index] for row in rows]) for index, name in enumerate(header)}
-    return Table(path, columns, tuple(lines))
+    written = {name: texts[name] for name, cells in columns.items() if {float, Decimal} & set(map(type, cells))}
+    return Table(path, columns, tuple(lines), written)
 
 
 def typed_cells(cells: Sequence[str | None]) -> list[Cell]:

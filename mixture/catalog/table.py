@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 
@@ -23,11 +24,15 @@ MOST_CELL_BYTES = 2**16
 
 @dataclass(frozen=True)
 class Table:
-    """Columns by name, in the file's order, all of one length; the line of each row where the file has lines."""
+    """Columns by name, in the file's order, all of one length; the line of each row where the file has lines.
+
+    written: the texts of columns of CSV whose numbers are not integers: the digest is of what is written
+    """
 
     path: Path
     columns: dict[str, list[Cell]]
     lines: tuple[int, ...] | None = None
+    written: Mapping[str, list[Cell]] = field(default_factory=dict)
 
     @property
     def num_rows(self) -> int:

