@@ -16,24 +16,29 @@ from mixture.formats import (
     olmo,
     plan_csv,
 )
-from mixture.formats.declared import SourceFile, read_file
+from mixture.formats.declared import Declared, DeclaredPhase, KeyedBy, SourceFile, read_file
 from mixture.formats.exporting import Exported, export
-from mixture.formats.format import Holds, MixtureFormat, Remark, WeightUnit
+from mixture.formats.format import Bodies, Body, Holds, MixtureFormat, Remark, WeightUnit
 from mixture.formats.importing import Given, Imported, import_mixture
+from mixture.formats.installed import Formats
+from mixture.formats.merging import phase_name
 from mixture.formats.paths import DOMAIN
+from mixture.formats.run import Run, Stage
 from mixture.units import quote
 
-FORMATS: dict[str, MixtureFormat] = {
-    module.FORMAT.name: module.FORMAT
-    for module in (
-        levanter, marin_json, megatron, olmo, olmix, nanotron, mosaic, energon, hf, maxtext, plan_csv,
-    )
-}  # fmt: skip
-"""All formats by name."""
+FORMATS = Formats(
+    [
+        module.FORMAT
+        for module in (
+            levanter, marin_json, megatron, olmo, olmix, nanotron, mosaic, energon, hf, maxtext, plan_csv,
+        )
+    ]
+)  # fmt: skip
+"""All formats by name: the library's own, and those of installed packages."""
 
 
 def format_of(name: str) -> MixtureFormat:
-    """The format of this name. Raises FormatError `unknown-mixture-format`, with the nearest."""
+    """The format of this name. Raises FormatError `unknown-mixture-format`, with the nearest, or as `Formats` does."""
     form = FORMATS.get(name)
     if form is None:
         hint = nearest(name, FORMATS) or f"formats: {', '.join(FORMATS)}"
@@ -44,16 +49,25 @@ def format_of(name: str) -> MixtureFormat:
 __all__ = [
     "DOMAIN",
     "FORMATS",
+    "Bodies",
+    "Body",
+    "Declared",
+    "DeclaredPhase",
     "Exported",
+    "Formats",
     "Given",
     "Holds",
     "Imported",
+    "KeyedBy",
     "MixtureFormat",
     "Remark",
+    "Run",
     "SourceFile",
+    "Stage",
     "WeightUnit",
     "export",
     "format_of",
     "import_mixture",
+    "phase_name",
     "read_file",
 ]

@@ -1,6 +1,6 @@
 """OLMo-core's source mixtures: `sources` with a `target_ratio` of the tokens each, a file for each stage.
 
-Keys: olmo_core.data.source_mixture.SourceMixtureList (allenai/OLMo-core). Read too: its SourceMixtureDatasetConfig, with
+Keys: olmo_core.data.source_mixture.SourceMixtureList (allenai/OLMo-core). Read too: SourceMixtureDatasetConfig, with
 requested_tokens, global_batch_size in tokens and the seed beside the list.
 """
 

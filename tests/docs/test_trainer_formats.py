@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +19,7 @@ import typer
 from docs.folder import run_block
 from docs.pages import ROOT, blocks, rows_of
 from docs.source_keys import catalog_source_keys
-from docs.toys import commands
+from docs.toys import check_said, commands
 from format_trips import put, readable, weighed
 
 from mixture.catalog import read_catalog
@@ -26,6 +33,8 @@ from mixture.store.foreign.sources import link_source
 from mixture.store.linked import LinkedFormat
 
 PAGE = "formats.md"
+OWN = "A format of your own"
+"""The heading of a package that adds one."""
 PHASES = ("1-pretraining", "2-midtraining")
 """Of the page's mixture, as names of files have them."""
 SOURCES = {path.stem.replace("_", "-"): path for path in (ROOT / "mixture" / "formats").glob("*.py")}
@@ -44,8 +53,37 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder behind the page's last block."""
     place = tmp_path_factory.mktemp("formats")
     for block in blocks(PAGE):
-        run_block(block, place)
+        if block.heading != OWN:
+            run_block(block, place)
     return place
+
+
+def test_a_package_adds_a_format_by_its_entry_point(folder: Path, tmp_path: Path) -> None:
+    project, module, told = (block for block in blocks(PAGE) if block.heading == OWN)
+    for block in (project, module):
+        run_block(replace(block, language="text"), tmp_path)
+    points = tomllib.loads(project.text)["project"]["entry-points"]["mixture.formats"]
+    installed = tmp_path / "mixture_lines-1.0.dist-info"
+    installed.mkdir()
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: mixture-lines\nVersion: 1.0\n", encoding="utf-8")
+    lines = "".join(f"{name} = {value}\n" for name, value in points.items())
+    (installed / "entry_points.txt").write_text(f"[mixture.formats]\n{lines}", encoding="utf-8")
+    for name in ("toy.lock.json", "cells.csv"):
+        shutil.copy(folder / name, tmp_path / name)
+    program = [sys.executable, "-c", "from mixture.cli import main; main()"]
+    environment = os.environ | {"PYTHONPATH": str(tmp_path), "COLUMNS": "200"}
+    for command, expected in list(commands(told.text))[1:]:
+        done = subprocess.run(
+            [*program, *shlex.split(command)[1:]],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        check_said(done.stdout, expected, command)
+    plan = make_plan(load_spec(tmp_path / "from-lines" / "mixture.yaml"))
+    assert weighed(plan) == weighed(read_lock(tmp_path / "toy.lock.json"))
 
 
 def table(head: str, column: str) -> list[list[str]]:
