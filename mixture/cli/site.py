@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mixture.cli.extras import api_extra
 from mixture.cli.output import AsJson, print_json
 from mixture.errors import MixtureError, Place
+from mixture.extras import extra
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -50,7 +50,7 @@ def site(
     as_json: AsJson = False,
 ) -> None:
     """Write all pages of mixtures as files, which need no service: for file://, a bucket, any web server."""
-    with api_extra():
+    with extra("api"):
         from api.pages.site import site_files
         from api.pages.site_folder import SnapshotMixture, check_date, check_names, site_index, write_site
         from api.settings import ExampleTexts

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mixture.cli.extras import api_extra
 from mixture.cli.output import AsJson, print_json, print_table, table
 from mixture.cli.serve import Config, DataDir, settings_of
 from mixture.errors import MixtureError, Place
+from mixture.extras import extra
 
 if TYPE_CHECKING:
     from api.repository import Repository, Scope, TokenRecord
@@ -81,7 +81,7 @@ def revoke(
 def _repository(config: Path | None, data_dir: Path | None, *, is_new: bool = False) -> Iterator[Repository]:
     """What the service's settings name. Which database it is goes to standard error: another one has other tokens."""
     settings = settings_of(config, data_dir)
-    with api_extra():
+    with extra("api"):
         from api.repository import Repository
         from api.repository.place import database_file, database_of, shown_database
     database = database_of(settings.data_dir, settings.database_url)
@@ -107,7 +107,7 @@ def _repository(config: Path | None, data_dir: Path | None, *, is_new: bool = Fa
 
 
 def _scopes(said: list[str]) -> list[Scope]:
-    with api_extra():
+    with extra("api"):
         from api.repository import RepositoryError, read_scope
     try:
         return [read_scope(word.strip()) for text in said for word in text.split(",")]

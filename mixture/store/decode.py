@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixture.errors import Place, StoreError
+from mixture.extras import extra
 from mixture.store.manifest import BYTES
 from mixture.store.store import Store
 
@@ -36,7 +37,8 @@ def decoder(store: Store, tokenizer: Path | None = None) -> Callable[[NDArray[np
             code="tokenizer-differs",
             place=Place(file=str(path)),
         )
-    from tokenizers import Tokenizer
+    with extra("ingest"):
+        from tokenizers import Tokenizer
 
     library = Tokenizer.from_str(data.decode())
     return lambda ids: str(library.decode(ids.tolist()))

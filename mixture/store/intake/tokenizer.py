@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixture.errors import IngestError, Place, nearest
+from mixture.extras import extra
 from mixture.store.manifest import BYTES, TokenizerRecord
 from mixture.units import quote
 
@@ -125,7 +126,8 @@ class JsonTokenizer:
     """
 
     def __init__(self, definition: bytes, choice: TokenizerChoice) -> None:
-        from tokenizers import Tokenizer as Library
+        with extra("ingest"):
+            from tokenizers import Tokenizer as Library
 
         try:
             fields = json.loads(definition)
