@@ -140,7 +140,8 @@ def _rows(opened: LocalStream, batch: Batch, most: int) -> Iterator[dict[str, An
             text = " ".join(known.split())
             own = {k: attribute_text(v) for k, v in document.items() if k not in ("id", "first_token", "tokens")}
             attributes = {k: v for k, v in own.items() if v}
-            shown = attributes.get("path") or document["id"]
+            origin = "#".join(attributes[name] for name in ("file", "row", "byte") if name in attributes)
+            shown = attributes.get("path") or origin or document["id"]
             documents.append(
                 {
                     "id": document["id"],

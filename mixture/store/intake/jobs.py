@@ -20,7 +20,16 @@ from mixture.store.intake.holdout import Chances, Holdouts
 from mixture.store.intake.merge import Indices, MergedRuns
 from mixture.store.intake.parts import Making
 from mixture.store.intake.pool import Advance
-from mixture.store.intake.quarantine import Dropped, Example, LeftOut, Ward, start_of
+from mixture.store.intake.quarantine import (
+    Dropped,
+    Example,
+    LeftOut,
+    Ward,
+    duplicate_examples,
+    first_of,
+    printable,
+    start_of,
+)
 from mixture.store.intake.report import NO_ROW, Reason
 from mixture.store.intake.runs import ATTRIBUTE, DocumentKeys, Entry, Names, Run, RunWriter
 from mixture.store.intake.texts import UNREADABLE, read
@@ -125,6 +134,7 @@ class ReadJob:
         kinds: defaultdict[str, set[Kind]] = defaultdict(set)
         rows = 0
         for number, piece in enumerate(pieces):
+            file = printable(piece.file.shown)
             for batch in _readable(number, piece, self.columns):
                 for left in batch.dropped:
                     ward.add(left, piece.file, self.domain)
@@ -145,7 +155,8 @@ class ReadJob:
                     chance = chances.of(identity) if bound else bound
                     held = chance if chance < bound else None
                     tokens = ids.astype(dtype, copy=False)
-                    writer.add(Entry(domain, held, key, identity, document.attributes, tokens))
+                    row, byte = piece.file.row_and_byte(document.at)
+                    writer.add(Entry(domain, held, key, identity, document.attributes, tokens, file, row, byte))
                 advance(self.group, batch.size)
         writer.flush()
         return ReadResult(
@@ -217,12 +228,14 @@ class MergedDomain:
 
     folder:    where its files lie; their number is not yet the domain's
     documents: its rows of the table of documents
+    examples:  the first of its duplicates
     """
 
     folder: Path
     documents: StoredDocuments
     record: DomainRecord
     duplicates: int
+    examples: tuple[Example, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,11 +261,15 @@ class Merge:
 
 @dataclass(frozen=True, slots=True)
 class MergeJob:
-    """Domains to merge out of runs, which are in the folder `parts`: a large one, or many that are small."""
+    """Domains to merge out of runs, which are in the folder `parts`: a large one, or many that are small.
+
+    origin: columns of where documents are from that become attributes
+    """
 
     parts: Path
     merges: tuple[Merge, ...]
     attributes: tuple[str, ...]
+    origin: tuple[str, ...]
     dtype: str
     file_tokens: int
 
@@ -271,7 +288,7 @@ class MergeJob:
 
     @property
     def _schema(self) -> pa.Schema:
-        return document_schema(dict.fromkeys(self.attributes, pa.string()))
+        return document_schema(dict.fromkeys((*self.attributes, *self.origin), pa.string()))
 
     def _merged(
         self,
@@ -285,10 +302,12 @@ class MergeJob:
         dtype = np.dtype(self.dtype)
         merged = MergedRuns(indices, merge.runs, dtype, merge.chances)
         total = documents = duplicates = 0
+        again: list[Example] = []
         for part in merged.ranges():
             total += int(part.table["tokens"].to_numpy().sum())
             documents += len(part.table)
-            duplicates += part.duplicates
+            duplicates += len(part.duplicates)
+            again = first_of([*again, *duplicate_examples(part.duplicates, merge.name)])
         spans = hashlib.sha256()
         first = 0
         batches = table.stats.num_record_batches
@@ -302,7 +321,7 @@ class MergeJob:
                 lengths = part.table["tokens"].to_numpy()
                 spans.update(lengths.astype("<i8").tobytes())
                 places = first + np.cumsum(lengths) - lengths
-                table.write_table(_rows(merge.name, places, part.table, self._schema))
+                table.write_table(_rows(merge.name, places, part.table, self._schema, self.origin))
                 first += int(lengths.sum())
         # Duplicates are done too.
         advance(merge.number, (sum(run.tokens for run in merge.runs) - total) * dtype.itemsize)
@@ -314,13 +333,13 @@ class MergeJob:
             files=tuple(writer.files),
         )
         rows = StoredDocuments(Path(making.name, _DOCUMENTS), batches, table.stats.num_record_batches)
-        return MergedDomain(Path(making.name), rows, record, duplicates)
+        return MergedDomain(Path(making.name), rows, record, duplicates, tuple(again))
 
 
-def _rows(domain: str, places: np.ndarray, part: pa.Table, schema: pa.Schema) -> pa.Table:
-    """The rows of documents.parquet for a range."""
+def _rows(domain: str, places: np.ndarray, part: pa.Table, schema: pa.Schema, origin: tuple[str, ...]) -> pa.Table:
+    """The rows of documents.parquet for a range. origin: of its columns, those of `ORIGIN`."""
     columns: list[Any] = [pa.repeat(domain, len(part)), part["id"].cast(pa.string()), places, part["tokens"]]
     for field in list(schema)[4:]:
-        name = ATTRIBUTE + field.name
+        name = field.name if field.name in origin else ATTRIBUTE + field.name
         columns.append(part[name].cast(pa.string()) if name in part.column_names else pa.nulls(len(part), pa.string()))
     return pa.table(columns, schema=schema)

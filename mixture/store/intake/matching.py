@@ -91,6 +91,15 @@ class SourceFile:
         pairs = [part.partition("=") for part in PurePath(self.shown).parts[:-1]]
         return {unquote(n): None if v == _NO_VALUE else unquote(v) for n, found, v in pairs if found and n}
 
+    def row_and_byte(self, at: int) -> tuple[int | None, int | None]:
+        """Where a document stands in it: its row; of JSON lines, its first byte; neither, where it is the file."""
+        match self.format:
+            case FileFormat.JSONL:
+                return None, at
+            case FileFormat.TEXT:
+                return None, None
+        return at, None
+
 
 class Matcher:
     """Finds the files of all domains, and sees a file that two of them have."""

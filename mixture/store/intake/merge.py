@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from mixture.store.intake.runs import ATTRIBUTE, CHANCE, Run
+from mixture.store.intake.runs import ATTRIBUTE, CHANCE, ORIGIN, Run
 
 _RANGE_BYTES = 1 << 27
 _RANGE_DOCUMENTS = 1 << 17
@@ -27,13 +28,13 @@ class Range:
 
     table:       tokens int64, id, the attributes under `ATTRIBUTE` + name, and `CHANCE` where a run has it
     run, start:  int64 [documents], in which run a document's tokens lie, and from which token of it
-    duplicates:  how many documents were left out
+    duplicates:  id and `ORIGIN` of the documents that were left out, in order of where they are from
     """
 
     table: pa.Table
     run: NDArray[np.int64]
     start: NDArray[np.int64]
-    duplicates: int
+    duplicates: pa.Table
 
 
 class Indices:
@@ -54,7 +55,7 @@ class Indices:
 
 class MergedRuns:
     """The documents of all runs of a domain, in order of key. Of several with one key, which have the same id and text,
-    the one with the first attributes, compared as JSON, is kept: which one that is does not depend on files.
+    the one with the first attributes, compared as JSON, is kept, and of those the one in the first place.
 
     chances: of runs of documents that may be held out, only those with a chance in this range are there
     """
@@ -131,14 +132,32 @@ def _index(path: Path) -> pa.Table:
 def _sorted(table: pa.Table, run: NDArray[np.int64]) -> Range:
     high, low = table["key_high"].to_numpy(), table["key_low"].to_numpy()
     order = np.lexsort((low, high))
+    again = _equals_before(high, low, order)
+    chosen = order
+    if again.any():
+        order = np.lexsort((*_origins(table), low, high))
+        chosen = _chosen(table, order, again)
+    kept = table.take(pa.array(chosen))
+    left = np.setdiff1d(order, chosen)
+    left = left[np.lexsort(tuple(origin[left] for origin in _origins(table)))] if len(left) else left
+    return Range(
+        kept.drop_columns(["key_high", "key_low", "start"]),
+        run[chosen],
+        kept["start"].to_numpy(),
+        table.select(["id", *ORIGIN]).take(pa.array(left)),
+    )
+
+
+def _equals_before(high: NDArray[np.uint64], low: NDArray[np.uint64], order: NDArray[np.int64]) -> NDArray[np.bool_]:
     again = np.zeros(len(order), bool)
     again[1:] = (high[order][1:] == high[order][:-1]) & (low[order][1:] == low[order][:-1])
-    if again.any():
-        order = _chosen(table, order, again)
-    kept = table.take(pa.array(order))
-    return Range(
-        kept.drop_columns(["key_high", "key_low", "start"]), run[order], kept["start"].to_numpy(), int(again.sum())
-    )
+    return again
+
+
+def _origins(table: pa.Table) -> tuple[NDArray[np.int64], ...]:
+    """What orders documents by where they are from, the least first, as `lexsort` takes it."""
+    numbers = tuple(table[name].fill_null(-1).to_numpy() for name in ("byte", "row"))
+    return (*numbers, pc.rank(table["file"], tiebreaker="dense").to_numpy().astype(np.int64))
 
 
 def _chosen(table: pa.Table, order: NDArray[np.int64], again: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -153,9 +172,9 @@ def _chosen(table: pa.Table, order: NDArray[np.int64], again: NDArray[np.bool_])
     first: dict[int, tuple[str, int]] = {}
     rows = order[several].tolist()
     values = attributes.take(pa.array(rows)).to_pylist()
-    for number, row, value in zip(group[several].tolist(), rows, values, strict=True):
-        candidate = (json.dumps(value, sort_keys=True), row)
+    for number, (place, value) in zip(group[several].tolist(), enumerate(values), strict=True):
+        candidate = (json.dumps(value, sort_keys=True), place)
         first[number] = min(first.get(number, candidate), candidate)
-    for number, (_, row) in first.items():
-        chosen[number] = row
+    for number, (_, place) in first.items():
+        chosen[number] = rows[place]
     return chosen

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from mixture.errors import IngestError, Place
-from mixture.store.intake.matching import FileFormat, SourceFile
+from mixture.store.intake.matching import SourceFile
 from mixture.store.intake.report import NO_ROW, Reason
 from mixture.store.intake.values import value_text
 
@@ -101,15 +101,14 @@ class Ward:
         self._counts[key] += 1
         if self._counts[key] > EXAMPLES or len(self._examples) >= _ROWS:
             return
-        lines = file.format is FileFormat.JSONL
-        whole = file.format is FileFormat.TEXT or (left.reason in NO_ROW and not left.at)
+        row, byte = (None, None) if left.reason in NO_ROW and not left.at else file.row_and_byte(left.at)
         self._examples.append(
             Example(
                 reason=left.reason,
                 domain=domain,
                 file=printable(file.shown),
-                row=None if lines or whole else left.at,
-                byte=left.at if lines and not whole else None,
+                row=row,
+                byte=byte,
                 id=_cut(left.id),
                 start=_cut(left.start),
                 detail=_cut(left.detail),
@@ -123,6 +122,19 @@ class Ward:
     @property
     def examples(self) -> tuple[Example, ...]:
         return tuple(self._examples)
+
+
+def duplicate_examples(duplicates: pa.Table, domain: str) -> list[Example]:
+    """Documents of a domain that are not kept, for another one has their id and text: rows of `ORIGIN` and id."""
+    return [
+        Example(Reason.DUPLICATE, domain, row["file"], row["row"], row["byte"], _cut(row["id"]), None, None)
+        for row in duplicates.slice(0, EXAMPLES).to_pylist()
+    ]
+
+
+def first_of(examples: Iterable[Example]) -> list[Example]:
+    """The first of the examples of one domain and reason."""
+    return sorted(examples, key=lambda one: (one.file, one.row or 0, one.byte or 0))[:EXAMPLES]
 
 
 class Quarantine:

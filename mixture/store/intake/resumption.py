@@ -20,7 +20,7 @@ from mixture.store.intake.texts import check_errors, split_all
 from mixture.store.intake.workplace import Workplace, remove
 from mixture.store.manifest import BYTES, TokenizerRecord
 
-_FORMAT = "mixture-part/1"
+_FORMAT = "mixture-part/2"
 _MERGE_BYTES = 1 << 23  # a part costs as much as to merge some MB: small domains are merged together
 _MERGE_DOMAINS = 1000
 
@@ -105,7 +105,7 @@ class Begun:
             self.pieces.append(keys)
             self._decides.append(part_key(reading, sorted(keys)))
         check_errors(errors, unreadable)
-        self._options = (options.file_tokens, sources.attributes)
+        self._options = (options.file_tokens, sources.attributes, sources.origin)
         self.totals = [sum(piece.size for piece in pieces.values()) for pieces in self.pieces]
         self.read: list[list[ReadResult]] = [[] for _ in self.pieces]
         self.done = [0] * len(self.pieces)

@@ -25,6 +25,8 @@ from mixture.units import quote
 
 RUN_BYTES = 1 << 27
 _RUN_DOCUMENTS = 1 << 17
+ORIGIN = ("file", "row", "byte")
+"""Columns that say where a document is from."""
 ATTRIBUTE = "attribute "  # before the names of attributes, which may be any
 CHANCE = "chance"
 MOST_DOMAINS = 100_000
@@ -53,7 +55,7 @@ class Run:
 
 
 class Entry(NamedTuple):
-    """A document for a run. chance: of one that may be held out, else None.
+    """A document for a run. chance: of one that may be held out, else None; file, row, byte: where it is from.
 
     There are so many of them that the time in which one is made counts: a frozen dataclass takes four times as long.
     """
@@ -64,6 +66,9 @@ class Entry(NamedTuple):
     id: str
     attributes: tuple[str | None, ...]
     tokens: NDArray[np.unsignedinteger]
+    file: str
+    row: int | None
+    byte: int | None
 
     @property
     def group(self) -> tuple[str, bool]:
@@ -155,6 +160,9 @@ class RunWriter:
             "start": starts,
             "tokens": lengths,
             "id": pa.array([one.id for one in entries], pa.large_string()),
+            "file": pa.array([one.file for one in entries], pa.large_string()),
+            "row": pa.array([one.row for one in entries], pa.int64()),
+            "byte": pa.array([one.byte for one in entries], pa.int64()),
         }
         if any(one.chance is not None for one in entries):
             columns[CHANCE] = pa.array([one.chance for one in entries], pa.uint64())

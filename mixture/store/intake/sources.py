@@ -29,6 +29,7 @@ from mixture.store.intake.labels import LABELS, Labels, label_columns, read_labe
 from mixture.store.intake.matching import FileFormat, Matcher, SourceFile
 from mixture.store.intake.recognition import recognised
 from mixture.store.intake.report import Skipped
+from mixture.store.intake.runs import ORIGIN
 from mixture.store.intake.splits import chosen_split
 from mixture.units import quote
 
@@ -113,6 +114,17 @@ class Sources:
     def attributes(self) -> list[str]:
         """The attributes of all domains, in order of name."""
         return sorted({name for group in self.groups for name in group.columns.attributes})
+
+    @property
+    def origin(self) -> tuple[str, ...]:
+        """Attributes that say where documents are from, in stores with some that have no id but the hash of their text.
+
+        A column that the sources name is not among them.
+        """
+        files = [file for group in self.groups if group.columns.id is None for file in group.files]
+        kinds = {file.row_and_byte(0) for file in files}
+        wanted = {"file": bool(files), "row": (0, None) in kinds, "byte": (None, 0) in kinds}
+        return tuple(name for name in ORIGIN if wanted[name] and name not in self.attributes)
 
     @property
     def holdouts(self) -> Holdouts:

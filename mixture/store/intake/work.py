@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
+import pyarrow as pa
 
 from mixture.store.intake.batch import Piece
 from mixture.store.intake.jobs import Merge, MergedDomain, MergeJob, ReadJob, ReadResult
@@ -76,6 +77,8 @@ class Work:
         for results in read:
             for result in results:
                 left_out.add(result.examples)
+        for domain in merged:
+            left_out.add(domain.examples)
         quarantine = left_out.table
         records = [_numbered(domain.record, number) for number, domain in enumerate(merged)]
         store = self.place.folder / "store"
@@ -87,7 +90,8 @@ class Work:
             documents=document_tables(
                 [replace(domain.documents, path=parts.folder / domain.documents.path) for domain in merged]
             ),
-            attributes={name: column_type(kinds.get(name, set())) for name in self.sources.attributes},
+            attributes={name: column_type(kinds.get(name, set())) for name in self.sources.attributes}
+            | {name: pa.string() if name == "file" else pa.int64() for name in self.sources.origin},
             tokenizer=self.tokenizer.record,
             dtype=self.dtype,
             end_of_document=end_of_document,
@@ -179,6 +183,7 @@ class Work:
                 parts=parts.folder,
                 merges=tuple(merges[name] for name in names),
                 attributes=tuple(self.sources.attributes),
+                origin=self.sources.origin,
                 dtype=str(self.dtype),
                 file_tokens=self.file_tokens,
             )

@@ -122,7 +122,7 @@ def test_a_nested_attribute_of_a_line_leaves_it_out_and_of_a_table_is_refused(
 
 def test_types_go_into_stores_that_are_made_of_a_store(tmp_path: Path, sources: WriteSources):
     write_lines(tmp_path / "in.jsonl", [{"text": "x" * (1 + n), "a": n / 4, "b": n, "c": n > 2} for n in range(6)])
-    path = sources("domains: {web: {files: [in.jsonl], attributes: [a, b, c]}}")
+    path = sources("domains: {web: {files: [in.jsonl], id: b, attributes: [a, b, c]}}")
     store = open_store(ingest(path, tmp_path / "store").path)
     types = {"a": pa.float64(), "b": pa.int64(), "c": pa.bool_()}
     assert store.attribute_types == types

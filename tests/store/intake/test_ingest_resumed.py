@@ -271,9 +271,9 @@ def test_a_source_that_can_not_be_read_is_mended_and_the_ingest_goes_on(tmp_path
     with pytest.raises(IngestError) as caught:
         ingest(listing, tmp_path / "store")
     assert caught.value.code == "source-unreadable"
-    assert caught.value.__notes__ == ["2 finished parts are kept: the same ingest goes on from there"]
+    assert caught.value.__notes__ == ["3 finished parts are kept: the same ingest goes on from there"]
     (tmp_path / "in" / "2.jsonl.gz").write_bytes(packed)
-    assert goes_on(listing, tmp_path / "store") == Resumed(kept=2, parts=6, dropped=0, reasons=())
+    assert goes_on(listing, tmp_path / "store") == Resumed(kept=2, parts=6, dropped=1, reasons=())
 
 
 def test_a_source_that_changes_while_the_ingest_reads_is_refused(tmp_path: Path, listing: Path):

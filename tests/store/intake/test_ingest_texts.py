@@ -232,7 +232,7 @@ def test_attributes_of_all_domains_stand_in_one_table(tmp_path: Path, sources: W
     text = "domains:\n  a: {files: [a.jsonl], attributes: [url]}\n  b: {files: [b.jsonl], attributes: [license]}\n"
     ingest(sources(text), tmp_path / "store")
     table = pq.read_table(tmp_path / "store" / "documents.parquet")
-    assert table.column_names == ["domain", "id", "first_token", "tokens", "license", "url"]
+    assert table.column_names == ["domain", "id", "first_token", "tokens", "byte", "file", "license", "url"]
     assert table.select(["domain", "license", "url"]).to_pylist() == [
         {"domain": "a", "license": None, "url": "u"},
         {"domain": "b", "license": "l", "url": None},

@@ -188,3 +188,58 @@ def test_the_first_examples_do_not_depend_on_the_order_in_which_files_are_listed
         tables.append(table_of(tmp_path / names))
     assert tables[0] == tables[1]
     assert [row["id"] for row in tables[0]] == [f"a{n}" for n in range(EXAMPLES)]
+
+
+@pytest.mark.parametrize("size", [1 << 26, 200])
+def test_duplicates_are_listed_with_the_places_of_those_left_out(
+    tmp_path: Path, sources: WriteSources, monkeypatch: pytest.MonkeyPatch, size: int
+):
+    monkeypatch.setattr("mixture.store.intake.lines._PIECE", size)
+    monkeypatch.setattr("mixture.store.intake.work._JOB_BYTES", size)
+    rows = [{"id": f"d{n % 7}", "text": f"text {n % 7}"} for n in range(21)]
+    write_lines(tmp_path / "b.jsonl", rows)
+    pq.write_table(pa.Table.from_pylist(rows[3:5]), tmp_path / "a.parquet")
+    report = ingest(sources("domains: {web: {files: ['?.*'], id: id}}"), tmp_path / "store")
+    assert report.domains[0].dropped == {Reason.DUPLICATE: 16}
+    starts = [sum(len(json.dumps(row)) + 1 for row in rows[:n]) for n in range(21)]
+    # Of each, the one in the first place is kept: two stand in the table.
+    left = sorted([starts[n] for n in (3, 4, *range(7, 21))])
+    assert [(row["reason"], row["domain"], row["file"], row["row"], row["byte"]) for row in table_of(report.path)] == [
+        ("duplicate", "web", "b.jsonl", None, start) for start in left
+    ]
+    assert {row["id"] for row in table_of(report.path)} == {f"d{n}" for n in range(7)}
+    assert report.quarantine == 16
+
+
+def test_of_many_duplicates_the_first_are_listed_and_all_counted(tmp_path: Path, sources: WriteSources):
+    pq.write_table(pa.table({"text": ["same"] * 50}), tmp_path / "in.parquet")
+    report = ingest(sources("domains: {web: {files: [in.parquet]}}"), tmp_path / "store")
+    assert report.domains[0].dropped == {Reason.DUPLICATE: 49}
+    assert [row["row"] for row in table_of(report.path)] == list(range(1, EXAMPLES + 1))
+
+
+def test_documents_without_an_id_keep_their_file_and_place(tmp_path: Path, sources: WriteSources):
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a.txt").write_text("a note")
+    pq.write_table(pa.table({"text": ["r0", None, "r2"]}), tmp_path / "t.parquet", row_group_size=1)
+    write_lines(tmp_path / "l.jsonl", [{"text": "l0"}, {"text": "l1"}])
+    write_lines(tmp_path / "i.jsonl", [{"text": "i0", "id": "own"}])
+    text = "domains:\n  a: {files: [notes/*.txt, '?.parquet', l.jsonl]}\n  b: {files: [i.jsonl], id: id}\n"
+    store = open_store(ingest(sources(text), tmp_path / "store").path)
+    rows = pq.read_table(store.path / "documents.parquet").to_pylist()
+    assert {(row["file"], row["row"], row["byte"]) for row in rows if row["domain"] == "a"} == {
+        ("notes/a.txt", None, None),
+        ("t.parquet", 0, None),
+        ("t.parquet", 2, None),
+        ("l.jsonl", None, 0),
+        ("l.jsonl", None, 15),
+    }
+    ingest(sources("domains: {b: {files: [i.jsonl], id: id}}"), tmp_path / "named")
+    assert pq.read_schema(tmp_path / "named" / "documents.parquet").names == ["domain", "id", "first_token", "tokens"]
+
+
+def test_a_column_of_the_sources_comes_before_where_documents_are_from(tmp_path: Path, sources: WriteSources):
+    write_lines(tmp_path / "l.jsonl", [{"text": "l0", "file": "own"}])
+    ingest(sources("domains: {a: {files: [l.jsonl], attributes: [file]}}"), tmp_path / "store")
+    rows = pq.read_table(tmp_path / "store" / "documents.parquet").to_pylist()
+    assert [(row["file"], row["byte"]) for row in rows] == [("own", 0)]
