@@ -13,7 +13,7 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "mixture"
 LEVELS = (
     {"_version", "errors", "file_kinds", "file_names", "json_text", "names", "whole_file"},
-    {"units", "objects"},
+    {"extras", "objects", "units"},
     {"schedule", "spec", "catalog"},
     {"plan"},
     {"store"},
