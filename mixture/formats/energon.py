@@ -50,6 +50,8 @@ _OF_JOINED = (
     "nonmatch",
 )  # fmt: skip
 _DEEPEST = 8
+_MOST_ROWS = 10_000
+"""Metadatasets that name themselves would grow to more than anybody writes."""
 _LEAST = Fraction(1, 1 << 24)
 """Beside a sum of 1 in 32-bit floats, what is less adds nothing."""
 
@@ -166,6 +168,8 @@ def _read(source: SourceFile, unit: WeightUnit) -> Declared:
         weights, epochs = _amounts(train.rows, left_out)
     if train.unit == "tokens":
         unit = WeightUnit.TOKENS
+    elif train.unit not in (None, "samples"):
+        left_out.read_as(f"blend_weight_unit {quote(train.unit)} is a measure of the task's own; read as {unit}")
     phase = DeclaredPhase(weights, root.place, name=phase_name(source), epochs=epochs, counts=train.key not in _WEIGHED)
     return Declared((phase,), keyed_by=KeyedBy.PATH, unit=unit, remarks=left_out.remarks())
 
@@ -283,6 +287,8 @@ def _blended(key: str, sections: Sequence[tuple[_Section, Node]], node: Node) ->
     if len(units) > 1:
         refuse(node.place, "the blends have several units", code="weights-mixed", hint="one blend_weight_unit for all")
     rows = [row for section, _ in sections for row in section.rows]
+    if len(rows) > _MOST_ROWS:
+        refuse(node.place, f"a blend of more than {_MOST_ROWS:,} datasets", code="not-a-metadataset")
     return _Section(key, rows, next(iter(units), None))
 
 

@@ -225,7 +225,7 @@ class _Weighed:
             if table is None:
                 raise catalog.needed(f"its weights count {unit}, and tokens are shared out")
             own = token_weights(own, table)
-        elif unit is WeightUnit.SEQUENCES and (epochs or phase.counts):
+        elif unit is WeightUnit.SEQUENCES and (epochs or phase.passes is not None):
             own = {name: count * sequence_length for name, count in own.items()}
         counted = [unit.value] if is_documents else []
         full = sum((Fraction(catalog.sizes[name]) for name in own), Fraction(0)) if catalog.sizes else None

@@ -65,9 +65,10 @@ def read_arguments(source: SourceFile, unit: WeightUnit, beside: Declared | None
     for start, first, end in zip(starts, begins, [*begins[1:], starts[-1].steps], strict=True):
         if end is not None and end <= first:
             refuse_at(start.place, f"it would end at iteration {end:,}, and begins at {first:,}", "stages-out-of-order")
-        whole_phase = start.phase(beside)
-        phases += _by_batch(whole_phase, start.batches, first, end)
+        phases += _by_batch(start.phase(beside), start.batches, first, end)
         remarks += start.remarks
+    if len(phases) == 1 and phases[0].steps is None:
+        phases = [replace(phases[0], samples=starts[0].counts.get("--train-samples"))]  # in steps of whatever batch
     left_out = list(dict.fromkeys(option for start in starts for option in start.left_out))
     if left_out:
         more = f" and {len(left_out) - _MOST_NAMED:,} more" if len(left_out) > _MOST_NAMED else ""
@@ -144,16 +145,14 @@ class _Start:
 
     def phase(self, beside: Declared | None) -> DeclaredPhase:
         """What the line says of a phase; its blend may be in a list beside it."""
-        listed = None if beside is None else beside.phases[0]
-        weights = listed.weights if self.blend is None and listed is not None else {}
-        epochs = listed.epochs if self.blend is None and listed is not None else {}
+        blend = self.blend or (Blend({}, {}) if beside is None else beside.phases[0])
         return DeclaredPhase(
-            self.blend.weights if self.blend is not None else weights,
+            blend.weights,
             self.place,
             name=self.name,
             sequence_length=self.counts.get("--seq-length"),
             batch_sequences=self.counts.get("--global-batch-size"),
-            epochs=self.blend.epochs if self.blend is not None else epochs,
+            epochs=blend.epochs,
         )
 
     @classmethod

@@ -18,6 +18,8 @@ from mixture.formats.declared import SourceFile
 
 LARGEST_TEXT = 1 << 22
 """Characters of a variable or a command: loops can double them."""
+LONGEST_CUT = 4096
+"""Characters of a value that `${NAME%PATTERN}` cuts: the time grows with their square."""
 LARGEST_NUM_STATEMENTS = 100_000
 DEEPEST = 8
 """Loops in loops, and scripts in scripts."""
@@ -341,6 +343,8 @@ class _Shell:
             if values is None or (operator == ":-" and not any(values)):
                 return ["".join(value for own, _ in self._pieces(argument, is_quoted=False) for value in own)]
         elif operator is not None and values is not None:
+            if any(len(value) > LONGEST_CUT for value in values):
+                return None
             values = [_cut(value, operator, argument) for value in values]
         return values if is_list or values is None else values[:1]
 

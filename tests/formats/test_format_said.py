@@ -8,6 +8,7 @@ import pytest
 from format_trips import brought_in, catalog_of, put, weighed
 
 from mixture.catalog import Catalog
+from mixture.errors import SpecError
 from mixture.formats import FORMATS, Imported, SourceFile, WeightUnit, import_mixture
 from mixture.plan import Plan, make_plan
 from mixture.spec import load_spec
@@ -197,6 +198,18 @@ def test_energon_reads_the_first_version_and_metadatasets_inside_of_others(sizes
     assert shares(plan) == pytest.approx({"one": 0.375, "two": 0.125, "four": 0.5}, abs=1e-15)
 
 
+def test_a_metadataset_that_names_itself_and_a_measure_of_a_task_are_told(sizes, tmp_path):
+    text = "splits: {train: {blend_weight_unit: words, blend: [{path: one}]}}"
+    imported, _ = brought_in("energon", text, tmp_path / "in", catalog=sizes, steps=(4,))
+    assert [remark.message for remark in imported.remarks if remark.code == "read-as"] == [
+        "blend_weight_unit 'words' is a measure of the task's own; read as documents"
+    ]
+    text = f"splits: {{train: {{blend: [{', '.join(['{path: self.yaml}'] * 3)}]}}}}"
+    (tmp_path / "self.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(SpecError, match="nested more than 8 deep"):
+        brought_in("energon", text, tmp_path, catalog=sizes, steps=(4,))
+
+
 def test_energon_says_what_it_takes_for_splits_whose_sizes_are_not_there(sizes, tmp_path):
     train = "blend_epochized: [{path: one}, {path: one, split_part: val, repetitions: 3}]"
     imported, _ = brought_in("energon", f"splits: {{train: {{{train}}}}}", tmp_path, catalog=sizes, steps=(4,))
@@ -254,6 +267,13 @@ def test_megatron_reads_lists_of_every_kind(blend, expected, sizes, tmp_path):
     imported, plan = megatron(tmp_path / "in", sizes, f"python pretrain.py {REST} {blend}\n", **files)
     assert shares(plan) == pytest.approx(expected, abs=1e-14)
     assert (plan.steps, plan.spec.seed, plan.tokenizer) == (10, 3, "org/tok")
+    assert not not_said(imported)
+
+
+def test_megatron_samples_are_steps_of_a_batch_that_is_given_beside_the_file(sizes, tmp_path):
+    text = "--seq-length 64 --train-samples 100 --data-path 1 one\n"
+    imported, plan = brought_in("megatron", text, tmp_path / "in", catalog=sizes, batch_sequences=8)
+    assert (plan.steps, plan.phases[0].laid.batch_sequences) == (13, 8)
     assert not not_said(imported)
 
 
