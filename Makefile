@@ -5,7 +5,7 @@ DEMO ?= demo
 ARGS ?=
 RUN := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev
-OTHERS := needs_postgres or needs_nginx or needs_browser or needs_node or needs_ray or needs_torch or needs_objects or needs_corpora or needs_old_numpy
+OTHERS := needs_postgres or needs_nginx or needs_browser or needs_node or needs_ray or needs_torch or needs_trainers or needs_objects or needs_corpora or needs_old_numpy
 
 LOWEST := tests/spec tests/catalog tests/golden tests/plan/test_plan_figures.py tests/plan/test_amend.py tests/plan/test_diff.py \
   tests/plan/test_curve.py tests/plan/test_ladder.py tests/stream tests/client tests/store/intake/test_ingest_order.py tests/formats \

@@ -28,6 +28,8 @@ SERVICE = "http://127.0.0.1:8000"
 """Where the page has the service; here it listens on a free port."""
 BEGUN = "… begin with my own text?"
 """What stands under this heading of how-to.md makes the store and the lock."""
+RECIPE = re.compile(r"# (\w+\.py)\n")
+"""What a program that is a file of its own begins with."""
 OF_TORCHDATA = ("'set_vital' is deprecated",)
 """A warning of torch about what torchdata's loader calls."""
 OPTIONS: list[Callable[..., Any]] = [
@@ -43,7 +45,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_text(place)
     begun = [block for block in blocks("how-to.md") if block.heading == BEGUN]
     for block in [*begun, *blocks(PAGE)]:
-        if block.language != "python":
+        if recipe := RECIPE.match(block.text):
+            (place / recipe[1]).write_text(block.text, encoding="utf-8")
+        elif block.language != "python":
             run_block(block, place)
     return place
 
@@ -59,7 +63,7 @@ def service(folder: Path) -> Iterator[str]:
 
 def _program(service: str, *, without: str) -> str:
     """The page's Python in one session, but for blocks in which a pattern stands."""
-    texts = [block.text for block in blocks(PAGE) if block.language == "python"]
+    texts = [block.text for block in blocks(PAGE) if block.language == "python" and not RECIPE.match(block.text)]
     assert SERVICE in "".join(texts)
     return "\n".join(text for text in texts if not re.search(without, text)).replace(SERVICE, service)
 
