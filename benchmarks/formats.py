@@ -72,7 +72,7 @@ def lists(store: Store, name: str) -> pa.Table:
 def catalogs(store: Store) -> dict[str, Store]:
     """The same tokens in every format, beside a native store."""
     folder = store.path.parent
-    for exported in ExportFormat:
+    for exported in (ExportFormat.MEGATRON, ExportFormat.NPY):
         if not (folder / exported).exists():
             export_store(store, exported, folder / exported)
     for form in ("parquet", "arrow"):

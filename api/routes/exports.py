@@ -65,8 +65,8 @@ class RemarkShown(BaseModel):
 class FileShown(BaseModel):
     """A file: its name, its text, and the address of the text alone."""
 
-    name: str = Field(examples=["demo.nanotron.yaml"])
-    url: str = Field(examples=["/v1/mixtures/demo/exports/nanotron/text?file=demo.nanotron.yaml"])
+    name: str = Field(examples=["demo.nanotron.1-pretraining.yaml"])
+    url: str = Field(examples=["/v1/mixtures/demo/exports/nanotron/text?file=demo.nanotron.1-pretraining.yaml"])
     text: str = Field(examples=["# demo, lock 92ff…\ndata_stages:\n- name: …\n"])
 
 
@@ -145,7 +145,7 @@ def exported_text(
     form: FormatPath,
     file: Annotated[
         str | None,
-        Query(max_length=500, description="Which, where there are several.", examples=["demo.nanotron.yaml"]),
+        Query(max_length=500, description="Which, where there are several.", examples=["demo.nanotron.1-pretraining.yaml"]),
     ] = None,
     phase: PhaseQuery = None,
     path_template: TemplateQuery = DOMAIN,

@@ -22,7 +22,8 @@ FormatName = Annotated[str, typer.Argument(metavar="FORMAT", help="`mixture expo
 Template = Annotated[
     str,
     typer.Option(
-        metavar="TEMPLATE", help="Where a domain's text lies: 's3://bucket/{domain}', {COLUMN} of the catalog too."
+        metavar="TEMPLATE",
+        help="Where a domain's text lies: 's3://bucket/{domain}', {COLUMN} of the catalog, {file} of export-store.",
     ),
 ]
 UnitName = Annotated[

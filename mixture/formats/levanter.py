@@ -264,7 +264,7 @@ FORMAT = MixtureFormat(
     holds=HOLDS,
     draws="Levanter gives each domain its whole sequences of every block of mixture_block_size, rounded down, and what"
     " is left over to the largest.",
-    version="Levanter 0.2.227 (`components`; earlier versions call them `configs`)",
+    version="marin-levanter 0.2.227 (`components`; earlier versions call them `configs`)",
     write=write,
     read=read,
     continues=True,

@@ -18,7 +18,7 @@ READ = {path: methods["get"] for path, methods in DESCRIBED["paths"].items() if 
 QUERIES = {
     "counts": "?step=7",
     "history": "?step=7",
-    "text": "?file=demo.nanotron.yaml",
+    "text": "?file=demo.nanotron.1-pretraining.yaml",
     "find": "?domain=books&token=5",
     "reads": "?domain=books&first_token=5",
 }

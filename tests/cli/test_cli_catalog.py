@@ -37,7 +37,7 @@ def native(tmp_path_factory: pytest.TempPathFactory) -> Store:
 def folder(tmp_path: Path, native: Store, run) -> Path:
     """A folder with exported files, sources.yaml of three formats over them, and a spec."""
     run("export-store", native.path, "--format", "megatron", "-o", tmp_path / "m")
-    run("export-store", native.path, "--format", "npy", "-o", tmp_path / "n")
+    run("export-store", native.path, "--format", "numpy", "-o", tmp_path / "n")
     (tmp_path / "sources.yaml").write_text(
         "tokenizer: bytes\nvocabulary_size: 257\nend_of_document: 256\ndomains:\n"
         "  code: {format: megatron, files: ['m/*-code.bin'], attributes: {licence: MIT}}\n"

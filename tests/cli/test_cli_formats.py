@@ -33,9 +33,9 @@ def test_the_list_has_every_format_with_its_unit(run):
 
 
 def test_one_file_goes_to_standard_output_and_what_is_lost_to_standard_error(run, small):
-    done = run("export", "nanotron", small / "mixture.yaml", "--path-template", "s3://bucket/{domain}")
-    assert '- "s3://bucket/a"' in done.stdout
-    assert "note: unit: weights count sequences" in done.stderr
+    done = run("export", "csv", small / "mixture.yaml", "--path-template", "s3://bucket/{file}")
+    assert ",a,s3://bucket/00000-a," in done.stdout
+    assert "note: unit: weights count tokens" in done.stderr
     assert "note: order-not-kept:" in done.stderr
 
 
