@@ -60,7 +60,7 @@ def _at(table: Table, row: int, column: str, error: UnitError) -> CatalogError:
 
 def domain_name(table: Table, row: int, column: str) -> str:
     """A domain's name as written. Raises CatalogError where it is empty, no text, or holds what is not seen."""
-    cell = table.columns[column][row]
+    cell = table.written.get(column, table.columns[column])[row]
     if isinstance(cell, Decimal) and cell.is_finite() and Fraction(cell).denominator == 1:
         cell = int(cell)
     whole = isinstance(cell, int) and not isinstance(cell, bool)

@@ -177,3 +177,9 @@ def test_held_out_domains_are_listed_and_never_selected(write):
     catalog = read_catalog(write("a.csv", "domain,tokens\nweb,5\nweb@validation,2\nweb@sha256:ab,3\n"))
     assert [domain.held_out for domain in catalog.domains] == [False, True, True]
     assert catalog.select("true") == (0,)
+
+
+def test_names_in_csv_stay_as_written_where_all_of_them_could_be_numbers(tmp_path):
+    for names in (["1e3"], ["1e3", "3.50"], ["0.10", "1"], ["1", "2"]):
+        (tmp_path / "cells.csv").write_text("".join(["domain,tokens\n", *(f"{name},1000\n" for name in names)]))
+        assert [domain.name for domain in read_catalog(tmp_path / "cells.csv").domains] == sorted(names)
