@@ -3,6 +3,7 @@
 `StepSource` gives a rank's batches by step, `SequenceSource` single sequences by position. Both are plain: what has
 `len` and takes an index, such as `grain.MapDataset.source`, takes them. `grain.DataLoader`'s own shards are consecutive
 parts of the run, and a sampler that shuffles loses its order: give ranks their sequences with `sharded_sequences`.
+A `MapDataset` that shuffles, mixes or repeats a source is refused, and one that batches steps.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mixture.adapters.sources import SequenceSource, StepSource
+from mixture.errors import StreamError
+from mixture.stream.ranks import check_rank
 
 if TYPE_CHECKING:
     import grain
@@ -35,10 +38,21 @@ def rank_steps(source: StepSource, *, first_step: int = 0, threads: int = 1, ste
 
 
 def sharded_sequences(source: SequenceSource, *, rank: int, world_size: int, batch: int) -> grain.MapDataset:
-    """Every world_size-th sequence from a rank's on, `batch` of them a time: for a run of one batch size and length.
+    """Every world_size-th sequence from a rank's on, `batch` of them at a time: for a run of one batch size.
 
-    With batch the run's ÷ world_size, the ranks' k-th batches are together the sequences of step k.
+    With batch the run's ÷ world_size, the ranks' k-th batches are together the sequences of step k; where batch is a
+    part of that, of a part of the step. Raises StreamError `rank-invalid`, and `batch-differs` where a batch would have
+    sequences of two steps.
     """
     import grain
 
+    check_rank(rank, world_size)
+    uneven = [sequences for sequences in source.batches if batch < 1 or sequences % (batch * world_size)]
+    if uneven:
+        raise StreamError(
+            f"{world_size:,} ranks take {batch * world_size:,} sequences at a time, and a step has {uneven[0]:,}: "
+            "batches would mix steps",
+            code="batch-differs",
+            hint=f"choose batch and world_size so that their product divides {uneven[0]:,}, or use rank_steps",
+        )
     return grain.MapDataset.source(source)[rank::world_size].batch(batch, drop_remainder=True)

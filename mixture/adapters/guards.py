@@ -19,17 +19,21 @@ if TYPE_CHECKING:
 
 _DISPATCHER, _SHARD, _STEPPED = "DataLoaderDispatcher", "IterableDatasetShard", "StepExamplesIterable"
 _SHUFFLERS = ("RandomSampler", "DistributedSampler")
+_OF_GRAIN = frozenset({"ShuffleMapDataset", "WindowShuffleMapDataset", "MixedMapDataset", "RepeatMapDataset"})
 PAGE = "docs/loaders.md"
 
 
 def readers() -> Iterator[tuple[FrameType, Any, frozenset[str]]]:
-    """Whose methods are running, from the caller of the caller outwards: the frame, the object, its classes' names."""
-    frame = sys._getframe(2)
+    """Whose methods are running, from the caller of the dataset's outwards: the frame, the object, its classes' names.
+
+    For a check that a dataset's method calls.
+    """
+    frame = sys._getframe(2).f_back
     while frame is not None:
         owner = frame.f_locals.get("self")
         if owner is not None:
             yield frame, owner, frozenset(kind.__name__ for kind in type(owner).__mro__)
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
 
 
 def check_steps_reader(name: str) -> None:
@@ -77,6 +81,28 @@ def map_fetcher() -> object | None:
     """What of torch's DataLoader asked a map-style dataset for an item; None where something else did."""
     owner = sys._getframe(2).f_locals.get("self")
     return owner if type(owner).__name__ == "_MapDatasetFetcher" else None
+
+
+def check_grain(name: str, *, is_step: bool) -> None:
+    """Refuse what of Grain reads a source in another order, again from its beginning, or several steps as one.
+
+    Raises StreamError, `steps-reordered`, `steps-batched`
+    """
+    for _, owner, kinds in readers():
+        if not type(owner).__module__.startswith("grain."):
+            return
+        if kinds & _OF_GRAIN:
+            raise StreamError(
+                f"{type(owner).__name__} would read {name} in another order than the lock's, or again",
+                code="steps-reordered",
+                hint="do not shuffle, mix or repeat it; a longer run is a longer lock",
+            )
+        if is_step and "BatchMapDataset" in kinds:
+            raise StreamError(
+                f"each item of {name} is a whole batch, and Grain would make one batch of several steps",
+                code="steps-batched",
+                hint="leave batch() out, or use sharded_sequences",
+            )
 
 
 def check_rows_reader(reader: RankReader, rows: int | None = None) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
 from mixture.adapters.columns import DEFAULT, Columns, Values
+from mixture.adapters.guards import check_grain
 from mixture.errors import StreamError
 from mixture.stream import Batch, LocalStream, Stream, data_rank
 from mixture.stream.state import read_state
@@ -119,6 +120,7 @@ class StepSource:
 
     def __getitem__(self, step: int) -> Values:
         """The rank's rows of a step. Raises IndexError where there is none."""
+        check_grain("StepSource", is_step=True)
         step = _index(step, len(self))
         return next(self._reader.read(range(step, step + 1)))
 
@@ -150,11 +152,17 @@ class SequenceSource:
 
     def __getitem__(self, position: int) -> Values:
         """The sequence at a position. Raises IndexError where there is none."""
+        check_grain("SequenceSource", is_step=False)
         stream = self._reader.stream
         assert isinstance(stream, LocalStream)
         values = self._reader.columns_of(stream.at(_index(position, len(self))))
         single = {"step", "cu_seqlens", "max_seqlen"}
         return {name: value if name in single or isinstance(value, int) else value[0] for name, value in values.items()}
+
+    @property
+    def batches(self) -> tuple[int, ...]:
+        """Sequences of a step, in order of the steps from which on each is so."""
+        return tuple(batch.sequences for batch in self._reader.stream.lock.data.batches)
 
     def __repr__(self) -> str:
         return f"SequenceSource({self._reader.stream.lock.digest})"

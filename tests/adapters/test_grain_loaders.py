@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mixture.adapters.grain import SequenceSource, StepSource, rank_steps, sharded_sequences
-from mixture.errors import ScheduleError
+from mixture.errors import ScheduleError, StreamError
 from mixture.plan import Lock
 from mixture.store import Store
 from mixture.stream import open_stream
@@ -51,3 +51,34 @@ def test_a_step_that_the_run_does_not_have_is_refused_instead_of_an_empty_end(op
         rank_steps(StepSource(opener), first_step=18)
     assert refused.value.code == "step-out-of-range"
     assert list(rank_steps(StepSource(opener), first_step=17)) == []
+
+
+@pytest.mark.parametrize("kind", [StepSource, SequenceSource])
+def test_another_order_is_refused_and_a_second_epoch(opener: partial, kind: type) -> None:
+    import grain
+
+    source = grain.MapDataset.source(kind(opener))
+    for changed in (source.shuffle(seed=1), source.repeat(2), source[2:9].shuffle(seed=1).map(lambda each: each),
+                    grain.MapDataset.mix([source, source])):  # fmt: skip
+        for read in (lambda: changed[0], lambda: next(iter(changed.to_iter_dataset()))):  # noqa: B023
+            with pytest.raises(StreamError) as refused:
+                read()
+            assert refused.value.code == "steps-reordered"
+    assert source[2:9].map(lambda each: each["step"])[0] == (2 if kind is StepSource else 0)
+
+
+def test_several_steps_are_no_batch_and_sequences_of_two_steps_neither(opener: partial) -> None:
+    import grain
+
+    with pytest.raises(StreamError) as refused:
+        grain.MapDataset.source(StepSource(opener)).batch(2)[0]
+    assert refused.value.code == "steps-batched"
+    source = SequenceSource(opener)  # steps of 24, later of 48 sequences
+    for world_size, batch in ((4, 12), (5, 2), (2, 24), (2, 0)):
+        with pytest.raises(StreamError) as refused:
+            sharded_sequences(source, rank=0, world_size=world_size, batch=batch)
+        assert refused.value.code == "batch-differs"
+    with pytest.raises(StreamError) as refused:
+        sharded_sequences(source, rank=2, world_size=2, batch=12)
+    assert refused.value.code == "rank-invalid"
+    assert sharded_sequences(source, rank=1, world_size=2, batch=6)[0]["input_ids"].shape == (6, 64)
