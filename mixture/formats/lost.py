@@ -56,10 +56,11 @@ def _phases(run: Run, form: MixtureFormat) -> Iterator[Remark]:
 def _read_again(run: Run, form: MixtureFormat) -> Iterator[Remark]:
     """Text of earlier phases that the trainer reads again, where its datasets begin anew and the lock goes on."""
     pieces = [piece for piece, _ in run.groups(form.holds if form.continues else frozenset())]
-    said = []
+    if not pieces[-1].stages[0].run_step:
+        return
+    every, said = stages_of(run.lock), []
     for piece in pieces:
         first, last = piece.stages[0].run_step, piece.stages[-1]
-        every = stages_of(run.lock)
         before = _tokens_of(stage for stage in every if stage.run_step < first)
         now = _tokens_of(stage for stage in every if first <= stage.run_step <= last.run_step)
         if not before:
