@@ -63,14 +63,16 @@ def steps_batched(name: str) -> StreamError:
 
 
 def check_sampler(name: str) -> None:
-    """Refuse a sampler that shuffles or splits, where it asks a map-style dataset for its length.
+    """Refuse a sampler that shuffles or splits, when it or its loader uses a map-style dataset.
 
     Raises StreamError, `steps-reordered`
     """
     for _, owner, kinds in readers():
-        if kinds.intersection(_SHUFFLERS):
+        sampler = getattr(owner, "_index_sampler", owner) if "_BaseDataLoaderIter" in kinds else owner
+        if not {kind.__name__ for kind in type(sampler).__mro__}.isdisjoint(_SHUFFLERS):
+            found = type(sampler).__name__
             raise StreamError(
-                f"{type(owner).__name__} would change the order of the steps of {name}, or split them among processes",
+                f"{found} would change the order of the steps of {name}, or split them among processes",
                 code="steps-reordered",
                 hint=f"use sampler=range(first_step, len(dataset)), and give rank and world_size to {name}; where a "
                 "trainer brings its own sampler, use MixtureLoader (Lightning: or use_distributed_sampler=False)",

@@ -289,6 +289,7 @@ class MixtureSteps(Dataset[Tensors]):
         """A loader's steps follow each other; its workers take turns."""
         latest, workers = self._latest, _worker()[1]
         if latest is None or latest[0]() is not fetcher:
+            check_sampler("MixtureSteps")
             self._processes.check()
         elif step != latest[1] + workers:
             raise StreamError(
