@@ -27,12 +27,12 @@ def paths_of(names: Sequence[str], template: str, catalog: Catalog | None) -> tu
     Raises FormatError: `no-catalog` where a column is asked for and there is none, `unknown-column`, `unknown-domain`,
     `template-empty` where a domain has no value there, and `paths-alike` where two domains would have one path.
     """
-    columns = {
-        name: _column(name, names, catalog) for name in dict.fromkeys(_FIELD.findall(template)) if name not in _OWN
-    }
+    fields = dict.fromkeys(_FIELD.findall(template))
+    columns = {name: _column(name, names, catalog) for name in fields if name not in _OWN}
+    is_numbered = "number" in fields or "file" in fields
     paths: dict[str, str] = {}
     for i, domain in enumerate(names):
-        number = i if catalog is None else catalog.index(domain)
+        number = catalog.index(domain) if catalog is not None and is_numbered else i
         own = {"domain": domain, "number": f"{number:05d}", "file": file_stem(number, domain)}
         values = {name: cells[domain] for name, cells in columns.items()} | own
         path = _FIELD.sub(lambda field: values[field[1]], template)  # noqa: B023 it is called within the turn

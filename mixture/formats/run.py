@@ -10,6 +10,7 @@ from itertools import groupby, pairwise
 from mixture.catalog import TABLE_ENDINGS, Catalog
 from mixture.errors import FormatError, nearest
 from mixture.formats.format import Holds, WeightUnit
+from mixture.objects import Address, located
 from mixture.plan import Lock
 from mixture.schedule import Domain
 from mixture.store import open_store
@@ -125,7 +126,10 @@ class TokenType:
 
 def token_type_of(catalog: Catalog | None) -> TokenType | None:
     """That of the store whose table the catalog is; None where it is a table alone."""
-    if catalog is None or catalog.source.name.lower().endswith(TABLE_ENDINGS):
+    if catalog is None:
+        return None
+    is_distant = isinstance(located(catalog.source), Address)
+    if not (is_distant or catalog.source.is_dir()) or catalog.source.name.lower().endswith(TABLE_ENDINGS):
         return None
     store = open_store(catalog.source)
     return TokenType(store.vocabulary, store.dtype.itemsize)

@@ -11,6 +11,7 @@ import yaml
 from stream_helpers import make_store
 
 from mixture.catalog import Catalog, read_catalog
+from mixture.errors import CatalogError
 from mixture.formats import FORMATS, export
 from mixture.plan import Lock, make_lock, make_plan
 from mixture.spec import load_spec
@@ -87,6 +88,15 @@ def test_numbers_are_those_of_the_table_where_one_is_given(lock, tmp_path):
     (text,) = export(lock, FORMATS["levanter"], catalog=more, path_template="s3://b/{number}/{file}").files.values()
     components = yaml.safe_load(text)["data"]["components"]
     assert components["c+d"] == {"cache_dir": "s3://b/00002/00002-c_d"}
+
+
+def test_a_table_without_a_domain_is_in_the_way_of_numbers_alone(lock, tmp_path):
+    (tmp_path / "less.csv").write_text("domain,tokens\nbooks,9000\nweb,9000\n", encoding="utf-8")
+    less = read_catalog(tmp_path / "less.csv")
+    assert export(lock, FORMATS["olmo"], catalog=less, path_template="{domain}").files
+    with pytest.raises(CatalogError) as caught:
+        export(lock, FORMATS["olmo"], catalog=less, path_template="{file}")
+    assert caught.value.code == "unknown-domain"
 
 
 def test_nanotron_has_the_vocabulary_and_token_size_of_the_store(lock, store, catalog):
