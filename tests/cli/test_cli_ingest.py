@@ -73,3 +73,21 @@ def test_strictly_the_first_row_left_out_ends_it_with_its_line(tmp_path: Path, s
     assert "error[left-out]" in done.stderr
     assert "rows.jsonl:3: this would be left out: domain-missing" in done.stderr
     assert not (tmp_path / "store").exists()
+
+
+def test_unreadable_files_and_shared_ids_are_told(tmp_path: Path, run):
+    (tmp_path / "a.jsonl").write_text('{"id": "1", "text": "one"}\n{"id": "1", "text": "two"}\n')
+    (tmp_path / "b.parquet").write_bytes(b"hello")
+    (tmp_path / "c.png").write_bytes(b"\x89PNG" + bytes(9))
+    path = tmp_path / "sources.yaml"
+    path.write_text("domains: {web: {files: [a.jsonl, b.parquet, c.png], id: id}}")
+    refused = run("ingest", path, "-o", tmp_path / "store", "--dry-run", code=1).stderr
+    assert refused.count("error[source-unreadable]") == 2
+    dry = run("ingest", path, "-o", tmp_path / "store", "--dry-run", "--skip-unreadable").stdout
+    assert dry.count("left out: ") == 2
+    text = " ".join(run("ingest", path, "-o", tmp_path / "store", "--skip-unreadable").stdout.split())
+    assert "2 documents have an id that another document of their domain has, with another text: 2 of 'web'" in text
+    assert "quarantine.parquet: 2 rows left out" in text
+    path.write_text("domains: {web: {files: [c.png]}}")
+    assert "error[source-empty]" in run("ingest", path, "-o", tmp_path / "no", "--skip-unreadable", code=1).stderr
+    run("ingest", path, "-o", tmp_path / "no", "--skip-unreadable", "--allow-empty")

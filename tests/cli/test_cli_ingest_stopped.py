@@ -49,10 +49,10 @@ def test_begun_anew_or_with_other_options_it_says_what_it_removes(tmp_path: Path
     out = tmp_path / "store"
     refused = run("ingest", listing, "-o", out, code=1)
     kept, error = refused.stderr.splitlines()
-    assert kept == "2 finished parts are kept: the same ingest goes on from there"
+    assert kept == "3 finished parts are kept: the same ingest goes on from there"
     assert error.startswith("error[source-unreadable]: ")
     said = run("ingest", listing, "-o", out, "--seed", "3", code=1).stderr.splitlines()
-    assert said[0] == "removes 2 parts of the ingest before: seed was 0, is 3"
+    assert said[0] == "removes 3 parts of the ingest before: seed was 0, is 3"
     assert said[1] == kept
     said = run("ingest", listing, "-o", out, "--seed", "3", "--restart", code=1).stderr.splitlines()
-    assert said[0] == "removes 2 parts of the ingest before: it begins anew"
+    assert said[0] == "removes 3 parts of the ingest before: it begins anew"
