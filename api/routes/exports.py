@@ -145,7 +145,9 @@ def exported_text(
     form: FormatPath,
     file: Annotated[
         str | None,
-        Query(max_length=500, description="Which, where there are several.", examples=["demo.nanotron.1-pretraining.yaml"]),
+        Query(
+            max_length=500, description="Which, where there are several.", examples=["demo.nanotron.1-pretraining.yaml"]
+        ),
     ] = None,
     phase: PhaseQuery = None,
     path_template: TemplateQuery = DOMAIN,
