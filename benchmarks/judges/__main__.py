@@ -18,18 +18,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.judges.install import ENVIRONMENTS, FOLDER, install, python_of
+from benchmarks.judges.install import TRAINERS
 from benchmarks.judges.record import differences, record
 from benchmarks.judges.text import SEQUENCE_LENGTH, drawn_by, make_text
 from mixture.store import Store
 
-TEXT = FOLDER / "text"
+TEXT = TRAINERS.folder / "text"
 PATIENCE_SECONDS = 600
 
 
 def told_by(trainer: str, folder: Path) -> dict[str, Any]:
     """What a trainer says that it drew. Raises CalledProcessError, where it refuses an export."""
-    command = [str(python_of(trainer)), "-m", f"benchmarks.judges.trainers.{trainer}", str(folder)]
+    command = [str(TRAINERS.python_of(trainer)), "-m", f"benchmarks.judges.trainers.{trainer}", str(folder)]
     done = subprocess.run(command, stdout=subprocess.PIPE, check=True, timeout=PATIENCE_SECONDS)
     said: dict[str, Any] = json.loads(done.stdout)
     return said
@@ -46,18 +46,18 @@ def main() -> int:
     """Run it and print it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--install", action="store_true", help="install the trainers, and nothing else")
-    parser.add_argument("--only", nargs="+", choices=ENVIRONMENTS, default=list(ENVIRONMENTS), metavar="NAME")
+    parser.add_argument("--only", nargs="+", choices=TRAINERS.packages, default=list(TRAINERS.packages), metavar="NAME")
     parser.add_argument("--record", action="store_true", help="keep what was accepted as a fixture of the tests")
     asked = parser.parse_args()
     if asked.install:
-        install()
+        TRAINERS.install()
         return 0
     store, lock = make_text(TEXT)
     drawn = drawn_by(lock)
     accepted: dict[str, dict[str, Any]] = {}
     is_wrong = False
     for trainer in asked.only:
-        if not python_of(trainer).exists():
+        if not TRAINERS.python_of(trainer).exists():
             print(f"{trainer}: not installed: --install")
             continue
         try:

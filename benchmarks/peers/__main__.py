@@ -20,7 +20,7 @@ from pathlib import Path
 from benchmarks.formats import FOLDER, TOKENS
 from benchmarks.peers.bucket import bucket
 from benchmarks.peers.forms import FORMS, written
-from benchmarks.peers.install import install
+from benchmarks.peers.install import PEERS
 from benchmarks.peers.loader import LOADERS
 from benchmarks.peers.long_runs import first_batches, memory
 from benchmarks.peers.measure import Sizes, measure, start_all
@@ -42,7 +42,7 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=TOKENS, help="of the text, where it is not there yet")
     asked = parser.parse_args()
     if asked.install:
-        install()
+        PEERS.install()
         return
     loaders = [loader for loader in LOADERS if not asked.only or loader.name in asked.only]
     if len(loaders) < len(asked.only or ()):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.peers.install import python_of
+from benchmarks.peers.install import PEERS
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_SECONDS = 600
@@ -57,7 +57,7 @@ class Running:
 
     def __init__(self, loader: Loader, folder: Path, told: Mapping[str, str]) -> None:
         self.loader = loader
-        python = sys.executable if loader.environment is None else str(python_of(loader.environment))
+        python = sys.executable if loader.environment is None else str(PEERS.python_of(loader.environment))
         if not Path(python).exists():
             raise LoaderError("not installed: python -m benchmarks.peers --install")
         environment = {**os.environ, **told, "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"}

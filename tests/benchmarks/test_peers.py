@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.peers.forms import FORMS, written
-from benchmarks.peers.install import python_of
+from benchmarks.peers.install import PEERS
 from benchmarks.peers.loader import LOADERS, Loader, LoaderError, Running
 from benchmarks.peers.long_runs import memory
 from benchmarks.peers.measure import Sizes, measure, start_all
@@ -43,7 +43,7 @@ def test_each_form_of_the_text_is_read_beside_the_one_map(text: Text) -> None:
 
 
 def test_a_loader_that_is_not_installed_is_said_and_left_out(text: Text) -> None:
-    assert not python_of("nowhere").exists()
+    assert not PEERS.python_of("nowhere").exists()
     running, missing = start_all([Loader("other", "lit", "nowhere", is_peer=True)], text, {})
     assert running == []
     assert "not installed" in missing[0].problem
