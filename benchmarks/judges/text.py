@@ -52,7 +52,7 @@ ASKED = {
 
 
 def make_text(folder: Path) -> tuple[Store, Lock]:
-    """The store and its files in every format, once made; the exports anew."""
+    """The store and its files in every format, made once; the exports, made each time."""
     if not (folder / "store").exists():
         folder.mkdir(parents=True, exist_ok=True)
         for name, documents in DOCUMENTS.items():

@@ -54,7 +54,7 @@ def _phases(run: Run, form: MixtureFormat) -> Iterator[Remark]:
 
 
 def _read_again(run: Run, form: MixtureFormat) -> Iterator[Remark]:
-    """Text of earlier phases that the trainer reads again, where its datasets begin anew and the lock goes on."""
+    """Text of earlier phases that the trainer reads again, where its datasets start again and the lock continues."""
     pieces = [piece for piece, _ in run.groups(form.holds if form.continues else frozenset())]
     if not pieces[-1].stages[0].run_step:
         return

@@ -159,7 +159,7 @@ def _unordered(why: str, by: str, place: Place, **facts: object) -> SpecError:
         f"{why}: no order of quality is known",
         code="curve-unordered",
         place=place,
-        hint="numbers are right here, or texts that begin alike and end in a number, as in vigintile_0007",
+        hint="expected numbers, or texts that begin alike and end in a number, as in vigintile_0007",
         column=by,
         **facts,
     )

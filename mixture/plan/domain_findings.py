@@ -1,4 +1,4 @@
-"""Findings about domains: what can not be drawn, what is read too often, never, or at another share, and slips."""
+"""Findings about domains: what cannot be drawn, what is read too often, never, or at another share, and slips."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ class DomainsOfRun:
         return sum((phase.sequences * own.shares.get(d, Fraction(0)) for phase, own in shares), Fraction(0))
 
     def _unread(self) -> list[int]:
-        """The domains that are weighed and never read, the smallest first; what can not be drawn is not among them."""
+        """The domains that are weighed and never read, the smallest first; what cannot be drawn is not among them."""
         unread = [
             d
             for d in range(len(self.domains))

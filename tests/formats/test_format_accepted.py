@@ -1,6 +1,6 @@
 """Exports are those that the trainers' own classes accepted, and drew the lock's counts from.
 
-`python -m benchmarks.judges --record` makes the fixture anew, with the trainers installed.
+`python -m benchmarks.judges --record` makes the fixture again, with the trainers installed.
 """
 
 from __future__ import annotations

@@ -122,7 +122,7 @@ def test_200_equal_weights_over_1199_sequences_are_each_drawn_five_or_six_times(
 
 
 def test_200_small_changes_of_200_weights_keep_each_stretch_within_the_bound():
-    """Each change begins its splits anew, and of the first few sequences the larger child has a little more: what a
+    """Each change begins its splits again, and of the first few sequences the larger child has a little more: what a
     domain strays in one stretch adds up. So weights that change every thousand sequences stray by 1.4% in the end."""
     num, rounds, sequences = 200, 200, 1_024
     part = [10**9 * ((i * 7919) % 997 + 1) for i in range(num)]

@@ -125,7 +125,7 @@ def _values(column: pa.Array[Any], name: str, file: SourceFile, names: Sequence[
         return python_values(column, names)
     except (OverflowError, ValueError, KeyError) as error:
         raise IngestError(
-            f"its column {quote(name)}, of type {column.type}, has a value that can not be written as text: {error}",
+            f"its column {quote(name)}, of type {column.type}, has a value that cannot be written as text: {error}",
             code="column-type",
             place=Place(file=str(file.path)),
         ) from error
