@@ -271,7 +271,8 @@ class DomainsOfRun:
                 f" {counted(len(other), 'domain')} {'its' if len(other) == 1 else 'their'} share:"
                 f" {listed(shown, more=len(other) - NAMED)}",
                 self.spec.place(own.paths[other[0]]),
-                "every domain is read within 4 sequences of its share: a longer phase comes nearer to it",
+                f"a domain may be {counted(self._most_off(phase), 'sequence')} from its share in this phase: a longer phase"
+                " comes nearer to it",
                 {
                     "phase": phase.name,
                     "sequences": phase.sequences,
@@ -280,6 +281,12 @@ class DomainsOfRun:
                     "weights_read": {self.domains[d].name: read[d] for d in other},
                 },
             )
+
+    def _most_off(self, phase: PhaseSteps) -> int:
+        """Sequences that a domain may be from its share in a phase, at most: each set of weights has a beginning and an
+        end, and only where it begins with the phase is the beginning exact."""
+        sets = self.spec.phases[phase.index].weight_sets
+        return ceil(MOST_OFF * (sets + 1))
 
     def _unused(self) -> Iterator[Finding]:
         unused = [d for d in range(len(self.domains)) if not self.weighed_in(d) and not self.before[d]]

@@ -137,7 +137,7 @@ def _head(draft: _Draft, plan: Plan | None) -> Iterator[str]:
         most = decimal(_most_epochs(plan), digits=3)
         yield _line(f"max_epochs: {draft.max_epochs}", f"of any domain; here the most is {most}. More is an error")
     if draft.accepts:
-        yield _line("accept: [never-read]", "some domains are smaller than what so short a run reads a sequence of")
+        yield _line("accept: [never-read]", "the run is too short to read some small domains")
 
 
 def _phases(draft: _Draft) -> Iterator[str]:

@@ -249,10 +249,17 @@ def _growth(before: PhaseSteps, after: PhaseSteps) -> Fraction:
 
 
 def _kept_step(spec: Spec, before: PhaseSteps, after: PhaseSteps) -> str:
-    """The batch that keeps the tokens of a step: the spec's where its other phases can have it, or the phase's."""
+    """The batch that keeps the tokens of a step: the spec's where it leaves the phases before as they are, or the
+    phase's."""
     tokens, length = before.batch_tokens, after.sequence_length
     sharing = [phase.sequence_length or spec.sequence_length for phase in spec.phases if phase.batch is None]
-    if spec.phases[after.index].batch is None and not any(tokens % one for one in sharing):
+    earlier = [
+        (phase.sequence_length or spec.sequence_length) * spec.batch.amount
+        for phase in spec.phases[: after.index]
+        if phase.batch is None
+    ]
+    is_shared = spec.phases[after.index].batch is None and all(one == tokens for one in earlier)
+    if is_shared and not any(tokens % one for one in sharing):
         return f"`batch: {format_written(tokens)} tokens` keeps the tokens of a step"
     whole, rest = divmod(tokens, length)
     near = [f"`batch: {format_written(n * length)} tokens`" for n in ((whole, whole + 1) if rest else (whole,)) if n]
