@@ -110,7 +110,7 @@ def check_grain(name: str, *, is_step: bool) -> None:
 def check_rows_reader(reader: RankReader, rows: int | None = None) -> None:
     """Refuse what would shuffle a rank's rows, split them among processes again, or batch them across steps.
 
-    rows: of the step that is read next; None: reading begins
+    rows: left of the step that is read next; None: reading begins
     Raises StreamError, `steps-reordered`, `split-again`, `batch-differs`
     """
     batch, processes, whole = None, 1, None
@@ -143,7 +143,7 @@ def check_rows_reader(reader: RankReader, rows: int | None = None) -> None:
         message = f"the loader takes {taken:,} rows at a time" + (f" from {workers} workers" if workers > 1 else "")
         hint = f"over all processes it takes {rows:,}" if workers > 1 else f"over all processes it divides {rows:,}"
         raise StreamError(
-            f"{message}, and a step has {rows:,}: batches would mix steps",
+            f"{message}, and a step has {rows:,} left: batches would mix steps",
             code="batch-differs",
             hint=f"choose the loader's batch size so that {hint}" + (", or no workers" if workers > 1 else ""),
         )

@@ -20,6 +20,8 @@ from mixture.plan import Lock
 from mixture.store import Store
 from mixture.stream import open_stream
 
+FEW_CORES = pytest.mark.filterwarnings("ignore:This DataLoader will create")  # this machine has fewer than workers
+
 
 @pytest.fixture(scope="module")
 def tokens(lock: Lock, store: Store) -> list[list[int]]:
@@ -125,3 +127,75 @@ def test_a_loader_whose_batches_would_mix_steps_is_refused(
         return
     with pytest.raises((StreamError, RuntimeError), match="batches would mix steps"):
         next(iter(loader))
+
+
+@pytest.mark.needs_torch
+@pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed: pip install 'mixture[torch]'")
+@FEW_CORES
+@pytest.mark.parametrize("workers", [0, 1, 2, 3])
+@pytest.mark.parametrize("steps", [0, 3, 4])
+def test_a_state_without_workers_resumes_with_any_number_of_workers(opener: partial, steps: int, workers: int) -> None:
+    from torch.utils.data import DataLoader
+
+    dataset = iterable_dataset(opener, first_step=1).with_format("torch")
+    for _ in islice(DataLoader(dataset, batch_size=24), steps):
+        pass
+    again = iterable_dataset(opener, first_step=1).with_format("torch")
+    again.load_state_dict(json.loads(json.dumps(dataset.state_dict())))
+    loader = DataLoader(again, batch_size=24, num_workers=workers)
+    found = [position for batch in islice(loader, 8 - steps) for position in batch["position"].tolist()]
+    assert found == list(range((1 + steps) * 24, 9 * 24))
+
+
+@pytest.mark.needs_torch
+@pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed: pip install 'mixture[torch]'")
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_state_inside_a_step_is_refused_where_batches_would_mix_steps(opener: partial, workers: int) -> None:
+    from torch.utils.data import DataLoader
+
+    dataset = iterable_dataset(opener)
+    for _ in islice(dataset, 30):
+        pass
+    again = iterable_dataset(opener).with_format("torch")
+    again.load_state_dict(dataset.state_dict())
+    with pytest.raises((StreamError, RuntimeError), match="batches would mix steps"):
+        next(iter(DataLoader(again, batch_size=24, num_workers=workers)))
+    found = next(iter(DataLoader(again, batch_size=6)))  # 18 rows are left of the step
+    assert found["position"].tolist() == list(range(30, 36))
+
+
+@pytest.mark.needs_torch
+@pytest.mark.skipif(find_spec("torchdata") is None, reason="torchdata is not installed: pip install 'mixture[torch]'")
+@pytest.mark.filterwarnings("ignore:'set_vital' is deprecated")  # torchdata 0.11 calls it
+@FEW_CORES
+@pytest.mark.parametrize("formatted", [True, False])
+def test_a_workers_own_state_resumes_with_as_many_workers_and_is_refused_with_others(
+    opener: partial, formatted: bool
+) -> None:
+    """Saved by two workers that had begun at a state without workers, at a step that was not the second worker's."""
+    from datasets import IterableDataset
+    from torch.utils.data import DataLoader
+    from torchdata.stateful_dataloader import StatefulDataLoader
+
+    def dataset(state: dict | None) -> IterableDataset:
+        rows = iterable_dataset(opener)
+        rows = rows.with_format("torch") if formatted else rows
+        if state is not None:
+            rows.load_state_dict(state)
+        return rows
+
+    plain = dataset(None)
+    for _ in islice(plain, 24):
+        pass
+    loader = StatefulDataLoader(dataset(plain.state_dict()), batch_size=24, num_workers=2)
+    steps = [int(batch["step"][0]) for batch in islice(loader, 3)]
+    assert steps == [1, 2, 3]
+    state = json.loads(json.dumps(loader.state_dict()))
+    again = StatefulDataLoader(dataset(None), batch_size=24, num_workers=2)
+    again.load_state_dict(state)
+    assert [int(batch["step"][0]) for batch in islice(again, 5)] == [4, 5, 6, 7, 8]
+    for worker in state["_snapshot"]["_worker_snapshots"].values():
+        own = worker["fetcher_state"]["dataset_iter_state"] or worker["dataset_state"]
+        for workers in (0, 2, 3):
+            with pytest.raises((StreamError, RuntimeError), match="the state is of worker"):
+                list(islice(DataLoader(dataset(own), batch_size=24, num_workers=workers), 2))
