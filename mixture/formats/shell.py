@@ -29,8 +29,8 @@ _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _PARAMETER = re.compile(r"([A-Za-z_]\w*)(\[[@*]\])?(?:(%%|%|##|#|:-|-)(.*))?", re.ASCII | re.DOTALL)
 _HERE = re.compile(r"<<-?[ \t]*(['\"]?)([A-Za-z_]\w*)\1", re.ASCII)
 _SETS = ("export", "local", "readonly", "declare", "env")
-_LEADS = ("then", "else", "elif", "do", "!", "time")
-_CLOSES = {"if": "fi", "case": "esac", "while": "done", "until": "done", "{": "}"}
+_LEADS = ("then", "else", "elif", "do", "!", "time", "{", "function")
+_CLOSES = {"if": "fi", "case": "esac", "while": "done", "until": "done", "for": "done", "select": "done"}
 _LARGEST_INTEGER = 1 << 63
 
 
@@ -208,8 +208,13 @@ class _Shell:
     variables: dict[str, list[str]] = field(default_factory=dict)
     num_statements: int = 0
 
-    def run(self, statements: Iterator[_Statement], depth: int) -> Iterator[tuple[list[str], Place]]:
-        """The commands, with all variables replaced that the script itself sets."""
+    def run(
+        self, statements: Iterator[_Statement], depth: int, *, is_sure: bool = True
+    ) -> Iterator[tuple[list[str], Place]]:
+        """The commands, with all variables replaced that the script itself sets.
+
+        is_sure: False where the statements are under a condition
+        """
         pending = list(statements)
         closes: list[str] = []
         at = 0
@@ -217,22 +222,24 @@ class _Shell:
             words, place = list(pending[at].words), pending[at].place
             at += 1
             self._count(place, depth)
-            while words and words[0].text in _LEADS:
-                words = words[1:]
+            num_leads = _num_leads(words)
+            closes += ["}" for word in words[:num_leads] if word.text == "{"]
+            words = words[num_leads:]
             first = words[0].text if words else ""
+            is_set = is_sure and not closes
             if closes and first == closes[-1]:
                 closes.pop()
             elif first == "for" and len(words) > 2 and words[2].text == "in":
                 end = _end_of_loop(pending, at)
                 for value in [value for word in words[3:] for value in self._fields(word.text, place)]:
-                    self._keep(words[1].text, [value], place)
-                    yield from self.run(iter(pending[at:end]), depth + 1)
+                    self._keep(words[1].text, [value], place, is_sure=is_set)
+                    yield from self.run(iter(pending[at:end]), depth + 1, is_sure=is_set)
                 at = end + 1
             elif first in _CLOSES:
                 closes.append(_CLOSES[first])
                 yield from self._command(words[1:], place, depth, is_sure=False)
             elif words:
-                yield from self._command(words, place, depth, is_sure=not closes)
+                yield from self._command(words, place, depth, is_sure=is_set)
 
     def _count(self, place: Place, depth: int) -> None:
         self.num_statements += 1
@@ -260,7 +267,8 @@ class _Shell:
             raise FormatError("a command is too long", code="not-arguments", place=place)
         if "-c" in values[:-1] and " " in values[values.index("-c") + 1]:
             script = values.pop(values.index("-c") + 1)
-            yield from self.run(_Lexer(script, str(place.file), place.line or 1).statements(), depth + 1)
+            statements = _Lexer(script, str(place.file), place.line or 1).statements()
+            yield from self.run(statements, depth + 1, is_sure=is_sure)
         if values:
             yield values, place
 
@@ -273,7 +281,7 @@ class _Shell:
         text = " ".join(self._fields(word.text[assignment.end() :], place, is_split=False))
         self._keep(name, ["".join(before[:1]) + text] if assignment[2] else [text], place, is_sure=is_sure)
 
-    def _keep(self, name: str, values: list[str], place: Place, *, is_sure: bool = True) -> None:
+    def _keep(self, name: str, values: list[str], place: Place, *, is_sure: bool) -> None:
         if sum(map(len, values)) > LARGEST_TEXT:
             raise FormatError(f"the variable {name} is too long", code="not-arguments", place=place)
         if is_sure:
@@ -394,11 +402,20 @@ def _cut(value: str, operator: str, pattern: str) -> str:
     return value[(min if operator == "#" else max)(starts) :] if starts else value
 
 
+def _num_leads(words: Sequence[_Word]) -> int:
+    """How many words are in front of a command: `then`, `{`, `function NAME` and the like."""
+    at = 0
+    while at < len(words) and words[at].text in _LEADS:
+        at += 2 if words[at].text == "function" else 1
+    return at
+
+
 def _end_of_loop(statements: Sequence[_Statement], at: int) -> int:
     """The index of the `done` that ends a loop whose body begins at an index."""
     depth = 1
     for index in range(at, len(statements)):
-        words = [word.text for word in statements[index].words if word.text not in _LEADS]
+        own = statements[index].words
+        words = [word.text for word in own[_num_leads(own) :]]
         depth += bool(words) and words[0] in ("for", "while", "until", "select")
         depth -= words[:1] == ["done"]
         if not depth:

@@ -8,7 +8,7 @@ import pytest
 from format_trips import brought_in, catalog_of, put, weighed
 
 from mixture.catalog import Catalog
-from mixture.errors import SpecError
+from mixture.errors import FormatError, SpecError
 from mixture.formats import FORMATS, Imported, SourceFile, WeightUnit, import_mixture
 from mixture.plan import Plan, make_plan
 from mixture.spec import load_spec
@@ -306,6 +306,36 @@ def test_megatron_scripts_are_read_as_a_shell_reads_them(script, sizes, tmp_path
     _, plan = brought_in("megatron", script, tmp_path / "in", catalog=sizes, path_template="/d/{domain}")
     assert weighed(plan) == [(0, 10, 64, {"one": 75 * PARTS // 100, "two": 25 * PARTS // 100})]
     assert (plan.phases[0].laid.batch_sequences, plan.spec.seed, plan.tokenizer) == (4, 3, "org/tok")
+
+
+UNSURE = [
+    'if [ "$X" = 1 ]; then {loop}; fi',
+    'if [ "$X" = 1 ]; then :; else {loop}; fi',
+    'case "$X" in 1) {loop} ;; esac',
+    "blend() {{ {loop}; }}",
+    "function blend {{ {loop}; }}",
+    "function blend() {{ {loop}; }}",
+    "while read -r X; do {loop}; done < names",
+    'if [ "$X" = 1 ]; then for x in 1; do {loop}; done; fi',
+    'for x in 1; do if [ "$X" = 1 ]; then {loop}; fi; done',
+    "for ((i = 0; i < N; i++)); do {loop}; done",
+    "for argument; do {loop}; done",
+]
+
+
+@pytest.mark.parametrize("around", UNSURE)
+@pytest.mark.parametrize("loop", ['for d in one two; do W="$W 0.5 /d/$d"; done', "for W in /d/one; do :; done"])
+def test_what_a_loop_under_a_condition_sets_is_not_read_as_a_blend(around, loop, sizes, tmp_path):
+    script = f"W=''\n{around.format(loop=loop)}\nrun.py {REST} --data-path $W\n"
+    with pytest.raises(FormatError, match=r"'\$W'"):
+        brought_in("megatron", script, tmp_path / "in", catalog=sizes, path_template="/d/{domain}")
+
+
+def test_a_loop_after_a_condition_is_read(sizes, tmp_path):
+    script = 'if [ "$X" = 1 ]; then for d in a; do Y=1; done; fi\nfor d in one two; do W="$W 0.5 /d/$d"; done\n'
+    script = f"W=\nfunction f {{ for d in a; do Y=1; done; }}\n{script}run.py {REST} --data-path $W\n"
+    _, plan = brought_in("megatron", script, tmp_path / "in", catalog=sizes, path_template="/d/{domain}")
+    assert shares(plan) == HALVES
 
 
 def batch_of(consumed: int, ramp: tuple[int, int, int], batch: int) -> int:
