@@ -349,12 +349,25 @@ class _Shell:
         values = self.variables.get(name)
         if operator in (":-", "-"):
             if values is None or (operator == ":-" and not any(values)):
-                return ["".join(value for own, _ in self._pieces(argument, is_quoted=False) for value in own)]
+                return [self._expanded(argument)]
         elif operator is not None and values is not None:
-            if any(len(value) > LONGEST_CUT for value in values):
+            pattern = self._pattern(argument)
+            if pattern is None or any(len(value) > LONGEST_CUT for value in values):
                 return None
-            values = [_cut(value, operator, argument) for value in values]
+            values = [_cut(value, operator, pattern) for value in values]
         return values if is_list or values is None else values[:1]
+
+    def _expanded(self, argument: str) -> str:
+        return "".join(value for own, _ in self._pieces(argument, is_quoted=False) for value in own)
+
+    def _pattern(self, argument: str) -> str | None:
+        """The pattern of a cut; None where a part is unknown, or where fnmatch would match it in another way."""
+        pattern = self._expanded(argument)
+        unlike = ["$", "`", "\\", "[^", "[:"]
+        if re.search(r"['\"\\]", argument):
+            unlike += "*?["  # they may be quoted, and are not wildcards then
+        is_known = len(pattern) <= LONGEST_CUT and not any(part in pattern for part in unlike)
+        return pattern if is_known else None
 
     def _integer(self, text: str) -> int | None:
         """The value of an expression of integers."""

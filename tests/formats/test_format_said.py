@@ -338,6 +338,38 @@ def test_a_loop_after_a_condition_is_read(sizes, tmp_path):
     assert shares(plan) == HALVES
 
 
+@pytest.mark.parametrize(
+    "cut",
+    [
+        "${P%$S}",
+        "${P%${S}}",
+        '${P%"$S"}',
+        '${P%"_text"}',
+        "${P%'_text'}",
+        "${P%_t*}",
+        "${P%_${T}xt}",
+        "${P%${U:-_text}}",
+        "/d/${R#$D/}",
+        "/d/${R##*/}",
+        "/d/${R##$ANY/}",
+    ],
+)
+@pytest.mark.parametrize("quoted", ["{}", '"{}"'])
+def test_the_pattern_of_a_cut_is_expanded(quoted, cut, sizes, tmp_path):
+    names = "D=/d; S=_text; T=te; ANY='*'; P=/d/one_text; R=/d/one"
+    script = f"{names}\nrun.py {REST} --data-path 1 {quoted.format(cut)}\n"
+    _, plan = brought_in("megatron", script, tmp_path / "in", catalog=sizes, path_template="/d/{domain}")
+    assert shares(plan) == {"one": 1.0}
+
+
+@pytest.mark.parametrize("cut", ["%$U", "%_[^a]*", "%_[[:alpha:]]*", "%$(cat x)", "%`cat x`", "%'*'", "%\\*", '%"?"'])
+def test_a_path_cut_by_a_pattern_that_is_not_known_stays_as_it_is_written(cut, sizes, tmp_path):
+    script = f"P=/d/one\nrun.py {REST} --data-path 1 ${{P{cut}}}\n"
+    with pytest.raises(FormatError, match="is not the path of a domain") as caught:
+        brought_in("megatron", script, tmp_path / "in", catalog=sizes, path_template="/d/{domain}")
+    assert f"${{P{cut}}}" in caught.value.message.replace("\\\\", "\\").replace("\\'", "'")
+
+
 def batch_of(consumed: int, ramp: tuple[int, int, int], batch: int) -> int:
     """What Megatron takes for a step after so many samples."""
     start, increment, samples = ramp
