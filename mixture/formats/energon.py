@@ -178,8 +178,10 @@ def _amounts(rows: Sequence[_Row], left_out: LeftOut) -> tuple[dict[str, Fractio
     """Samples by path, and how often each is read whole beside those."""
     counts: dict[str, Fraction] = {}
     epochs: dict[str, Fraction] = {}
-    for path in dict.fromkeys(row.path for row in rows):
-        own = [row for row in rows if row.path == path]
+    by_path: dict[str, list[_Row]] = {}
+    for row in rows:
+        by_path.setdefault(row.path, []).append(row)
+    for path, own in by_path.items():
         parts = list(dict.fromkeys(row.part for row in own))
         if len(parts) > 1:
             left_out.read_as(

@@ -98,7 +98,9 @@ class _Lexer:
 
     text: str
     file: str
-    first_line: int
+    line: int
+    """The line of the last place that was computed, at the index `lined`: places are computed in order."""
+    lined: int = 0
     at: int = 0
     begins: int = 0
     words: list[_Word] = field(default_factory=list)
@@ -148,7 +150,9 @@ class _Lexer:
             self.words = []
 
     def _place(self, at: int) -> Place:
-        return Place(file=self.file, line=self.first_line + self.text.count("\n", 0, at))
+        self.line += self.text.count("\n", self.lined, at)
+        self.lined = at
+        return Place(file=self.file, line=self.line)
 
     def _word(self) -> _Word:
         start = self.at
