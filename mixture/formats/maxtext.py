@@ -130,7 +130,7 @@ def _inline(text: str, place: Place) -> DeclaredPhase:
         if not glob or not _WEIGHT.fullmatch(weight.strip()):
             refuse(place, f"{quote(weight)} has no weight", code="weights-missing", hint="glob,weight;glob,weight")
         if glob in weights:
-            refuse(place, f"{quote(glob)} stands twice", code="duplicate-source", hint="one of them is right")
+            refuse(place, f"{quote(glob)} is listed twice", code="duplicate-source", hint="remove one of the two")
         weights[glob] = exact(weight.strip())
     return DeclaredPhase(weights, place)
 

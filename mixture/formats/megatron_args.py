@@ -228,7 +228,7 @@ def _options(words: Sequence[str], place: Place) -> Iterator[tuple[str, list[str
             continue
         if name is not None and (name not in seen or name in _READ):
             if name in seen:
-                refuse_at(place, f"{name} stands twice on a line", "duplicate-key", "one of them is right")
+                refuse_at(place, f"{name} is given twice on a line", "duplicate-key", "remove one of the two")
             seen.add(name)
             yield name, values
         name, _, value = word.partition("=")

@@ -162,7 +162,7 @@ def _check_once(paths: Words) -> None:
     seen: set[str] = set()
     for path, where in paths:
         if path in seen:
-            refuse_at(where, f"the path {quote(path)} stands twice", "duplicate-source", "one of them is right")
+            refuse_at(where, f"the path {quote(path)} is listed twice", "duplicate-source", "remove one of the two")
         seen.add(path)
 
 

@@ -258,7 +258,12 @@ def _read_stream(node: Node, *, left_out: LeftOut) -> _Stream:
     fields = read_fields(node, readers)
     schemes = [scheme for scheme in _SCHEMES if fields.get(scheme) is not None]
     if len(schemes) > 1:
-        refuse(node.place, f"{schemes[0]} and {schemes[1]} are both given", code="key-conflict", hint="one is right")
+        refuse(
+            node.place,
+            f"{schemes[0]} and {schemes[1]} are both given",
+            code="key-conflict",
+            hint="remove one of the two",
+        )
     return (schemes[0], fields[schemes[0]], node) if schemes else (None, Fraction(0), node)
 
 

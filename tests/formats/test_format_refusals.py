@@ -131,6 +131,22 @@ def test_what_is_wrong_in_a_file_is_refused_at_its_place(name, text, code, line,
         assert error.place.file == "the.file"
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "message", "hint"),
+    [
+        ("maxtext", "web*,0.5;web*,0.5\n", "'web*' is listed twice", "remove one of the two"),
+        ("megatron", "--data-path 1 web --seed 1 --seed 2\n", "--seed is given twice on a line",
+         "remove one of the two"),
+        ("megatron", "0.5 web\n0.5 web\n", "the path 'web' is listed twice", "remove one of the two"),
+        ("mosaic", "train_loader: {dataset: {streams: {web: {proportion: 1, choose: 3}}}}\n",
+         "train_loader.dataset.streams.web: proportion and choose are both given", "remove one of the two"),
+    ],
+)  # fmt: skip
+def test_what_is_given_twice_is_named_with_what_to_do(name, text, message, hint, refused):
+    error = refused(name, text, unit=FORMATS[name].units[-1] if name == "maxtext" else None)
+    assert (error.message, error.hint) == (message, hint)
+
+
 def test_a_slip_in_a_key_gets_the_right_one(refused):
     assert refused("levanter", "train_weight: {web: 1}\n").hint == "did you mean 'train_weights'?"
     assert refused("olmo", "sources: [{source_nme: web, target_ratio: 1}]").hint == "did you mean 'source_name'?"
