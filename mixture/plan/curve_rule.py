@@ -18,9 +18,9 @@ from mixture.spec import QualityCurve, Spec
 from mixture.units import LONGEST_TEXT, format_count, format_exact, quote
 
 _DIGITS = f"[0-9]{{1,{LONGEST_TEXT}}}"
-_DECIMAL = re.compile(rf"-?{_DIGITS}(\.{_DIGITS})?")
+_DECIMAL = re.compile(rf"-?{_DIGITS}(\.{_DIGITS})?([eE][-+]?[0-9]{{1,3}})?")
 _NUMBERED = re.compile(f"(.*[^0-9])({_DIGITS})", re.DOTALL)
-_WORD = re.compile("[a-z]+")
+_WORD = re.compile(r"[^\W\d_]+")
 _LABELS = frozenset(
     {
         "c",
@@ -40,7 +40,8 @@ _LABELS = frozenset(
     | {"name", "shard", "source", "subset", "topic"}
 )
 """Words, in the name of a column or before the numbers in its values, of what numbers tell apart and do not order."""
-_SPLIT_DECIMAL = re.compile(r"[0-9][.,]$")
+_SPLIT_NUMBER = re.compile(r"[0-9]([.,]|[eE][-+])$")
+_EXPECTED = "expected numbers, or texts that begin alike and end in a number, as in vigintile_0007"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,19 +127,28 @@ def _buckets(by: str, catalog: Catalog, domains: Mapping[int, CatalogDomain], pl
 
 def _grades(by: str, values: Sequence[object], names: Sequence[str], place: Place) -> list[Fraction]:
     """Numbers that order the values: their own, or those that texts with the same beginning end in."""
-    if by in CATALOG_COLUMNS or _LABELS & set(_WORD.findall(by.lower())):
-        raise _unordered(f"column {quote(by)} has labels", by, place)
-    for value, name in zip(values, names, strict=True):
-        if value is None or (isinstance(value, str) and not value.strip()):
-            raise _unordered(f"column {quote(by)} has no value for domain {name!r}", by, place, domain=name)
+    if by in CATALOG_COLUMNS:
+        why = f"column {quote(by)} is one of the catalog's own ({', '.join(CATALOG_COLUMNS)})"
+        raise _unordered(why, by, place, hint="name a column of quality, as in `by: quality`")
     numbers = [_number(value) for value in values]
+    blank = [value is None or (isinstance(value, str) and not value.strip()) for value in values]
+    words = set(_WORD.findall(by.lower()))
+    if words and words <= _LABELS:
+        hint = "if its values are of quality, give the column a name that says so, as in quality"
+        raise _unordered(f"column {quote(by)} has labels, by its name", by, place, hint=hint)
+    # Numbers of a column such as edu_class are grades as likely as not; its texts are labels.
+    if words & _LABELS and any(number is None and not no for number, no in zip(numbers, blank, strict=True)):
+        raise _unordered(f"column {quote(by)} has labels, by its name and texts", by, place)
+    if True in blank:
+        name = names[blank.index(True)]
+        raise _unordered(f"column {quote(by)} has no value for domain {name!r}", by, place, domain=name)
     if all(number is not None for number in numbers):
         return [number for number in numbers if number is not None]
     beginning = None
     out = []
     for value, number, name in zip(values, numbers, names, strict=True):
         match = _NUMBERED.fullmatch(value) if isinstance(value, str) and number is None else None
-        if match is None or _SPLIT_DECIMAL.search(match[1]) or beginning not in (None, match[1]):
+        if match is None or _SPLIT_NUMBER.search(match[1]) or beginning not in (None, match[1]):
             if beginning is None and number is not None:  # most are numbers, and some later value is none
                 value, name = next(
                     (value, name) for value, own, name in zip(values, numbers, names, strict=True) if own is None
@@ -154,12 +164,12 @@ def _grades(by: str, values: Sequence[object], names: Sequence[str], place: Plac
     return out
 
 
-def _unordered(why: str, by: str, place: Place, **facts: object) -> SpecError:
+def _unordered(why: str, by: str, place: Place, *, hint: str = _EXPECTED, **facts: object) -> SpecError:
     return SpecError(
         f"{why}: no order of quality is known",
         code="curve-unordered",
         place=place,
-        hint="expected numbers, or texts that begin alike and end in a number, as in vigintile_0007",
+        hint=hint,
         column=by,
         **facts,
     )

@@ -182,15 +182,55 @@ def test_a_blank_is_named_by_its_domain_whatever_the_other_values_are(write_spec
         ("cluster_id", ["0.5", "1.5"]),
         ("part", ["c01", "c02"]),
         ("part", ["topic 1", "topic 2"]),
-        ("tokens", ["100000", "100000"]),
+        ("Topic", ["0", "1"]),
+        ("k2", ["0", "1"]),
+        ("cluster", ["0", "", "2"]),
+        ("edu_class", ["part_0", "part_1"]),
     ],
 )
 def test_labels_are_no_order(write_spec, by, values):
     rows = "".join(f"d{i},100000,{value}\n" for i, value in enumerate(values))
-    catalog = f"domain,tokens,{by}\n{rows}" if by != "tokens" else f"domain,tokens,quality\n{rows}"
     with pytest.raises(SpecError, match=f"column '{by}' has labels") as caught:
+        make_plan(
+            write_spec(f"{{phase: all, weights: {{curve: {{by: {by}}}}}}}", catalog=f"domain,tokens,{by}\n{rows}")
+        )
+    assert caught.value.code == "curve-unordered"
+
+
+@pytest.mark.parametrize("by", ["c4_quality", "edu_class", "source_score", "2024"])
+def test_numbers_are_grades_unless_the_whole_name_is_of_labels(write_spec, by):
+    catalog = f"domain,tokens,{by}\nlow,100000,0\nmiddle,100000,1\nhigh,100000,2\n"
+    spec = write_spec(f"{{phase: all, weights: {{curve: {{by: '{by}'}}}}}}", catalog=catalog)
+    got = shares(make_plan(spec))
+    assert got["low"] < got["middle"] < got["high"]
+
+
+def test_a_blank_in_a_column_of_numbers_is_named_whatever_words_the_column_s_name_has(write_spec):
+    spec = write_spec(
+        "{phase: all, weights: {curve: {by: edu_class}}}", catalog="domain,tokens,edu_class\na,100000,1\nb,100000,\n"
+    )
+    with pytest.raises(SpecError, match="column 'edu_class' has no value for domain 'b'"):
+        make_plan(spec)
+
+
+@pytest.mark.parametrize("by", ["tokens", "domain", "max_epochs"])
+def test_the_catalog_s_own_columns_are_no_grades_and_not_called_labels(write_spec, by):
+    catalog = "domain,tokens,max_epochs\n1,100000,1\n2,100000,2\n"
+    with pytest.raises(SpecError, match=rf"column '{by}' is one of the catalog's own \(domain, tokens, ") as caught:
         make_plan(write_spec(f"{{phase: all, weights: {{curve: {{by: {by}}}}}}}", catalog=catalog))
     assert caught.value.code == "curve-unordered"
+    assert "labels" not in str(caught.value)
+
+
+def test_numbers_with_exponents_are_in_order_of_their_values(write_spec):
+    for values in (["1e-06", "1e-05", "0.5"], ["1e-06", "1e-05", "1e-04"]):
+        rows = "".join(f"d{i},100000,{value}\n" for i, value in enumerate(values))
+        spec = write_spec("{phase: all, weights: {curve: {by: quality}}}", catalog="domain,tokens,quality\n" + rows)
+        got = shares(make_plan(spec))
+        assert got["d0"] < got["d1"] < got["d2"]
+    rows = "a,100000,1e-1005\nb,100000,1e-1006\n"
+    with pytest.raises(SpecError, match="has '1e-1005' for domain 'a'"):
+        make_plan(write_spec("{phase: all, weights: {curve: {by: quality}}}", catalog="domain,tokens,quality\n" + rows))
 
 
 @pytest.mark.parametrize("value", ["7" * 5000, "v" + "7" * 5000, "v_" + "7" * 81, "0." + "7" * 5000])
