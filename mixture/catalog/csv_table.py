@@ -8,14 +8,13 @@ import re
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
-from math import isfinite
 from pathlib import Path
 
 from mixture.catalog.table import Cell, Table, check_header, check_num_rows
 from mixture.errors import CatalogError, Place
 
 _PLAIN_DECIMAL = re.compile(r"0|-?[1-9][0-9]{0,400}")
-_NUMBER = re.compile(r"(?!-0$)-?(0|[1-9][0-9]{0,60})(\.[0-9]{1,60})?([eE][-+]?[0-9]{1,3})?")
+_NUMBER = re.compile(r"(?!-0$)-?(0|[1-9][0-9]{0,60})(\.[0-9]{1,60})?")
 _MOST_DIGITS = 38  # of a database's decimals
 
 
@@ -64,8 +63,8 @@ def typed_cells(cells: Sequence[str | None]) -> list[Cell]:
     """Numbers where every cell that holds something is one, else the text as written; an empty cell is None.
 
     All are integers, else all are floats, where each is the shortest decimal that reads back to its float, else all are
-    decimals. `08` is a label: a column that has one is of text, and so is one of which some number needs more than 38
-    digits.
+    decimals. `08` and `1e3` are labels: a column that has one is of text. So is one that has a number in two spellings,
+    as versions `1.1` and `1.10` are, and one of which some number needs more than 38 digits.
     """
     texts = [cell or None for cell in cells]
     held = [text for text in texts if text is not None]
@@ -73,7 +72,9 @@ def typed_cells(cells: Sequence[str | None]) -> list[Cell]:
         return [None if text is None else int(text) for text in texts]
     if not held or not all(map(_NUMBER.fullmatch, held)):
         return list(texts)
-    if all(_is_shortest(text) for text in held):
+    if len(set(map(Decimal, held))) < len(set(held)):
+        return list(texts)
+    if all(map(_is_shortest, held)):
         return [None if text is None else float(text) for text in texts]
     decimals = [None if text is None else Decimal(text) for text in texts]
     return list(decimals if _fit(decimals) else texts)
@@ -87,5 +88,4 @@ def _fit(numbers: Sequence[Decimal | None]) -> bool:
 
 
 def _is_shortest(text: str) -> bool:
-    number = float(text)
-    return isfinite(number) and Fraction(repr(number)) == Fraction(text)
+    return Fraction(repr(float(text))) == Fraction(text)

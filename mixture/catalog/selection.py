@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from functools import partial
 
 import pyarrow as pa
@@ -72,5 +73,10 @@ def _why_text(table: pa.Table, index: int) -> str | None:
         return None
     odd = next((text for text in texts if isinstance(typed_cells([text])[0], str)), None)
     if odd is None:
+        spellings: dict[Decimal, str] = {}
+        for text in texts:
+            other = spellings.setdefault(Decimal(text), text)
+            if other != text:
+                return f"{quote(other)} and {quote(text)} are one number in two spellings, which CSV keeps as text"
         return "its numbers are texts: write them in single quotes"
     return f"{quote(odd)} makes it text: only numbers in plain digits make a column of numbers in CSV"

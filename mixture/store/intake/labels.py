@@ -59,8 +59,8 @@ def read_labels(node: Node) -> Labels:
 def label_columns(domains: Sequence[Labels]) -> dict[str, pa.Array[Any]]:
     """A column for each label that a domain has, in order of name, null where one has none.
 
-    As in a CSV table, which knows no quotes either, a column is of numbers only where every value is one: int64,
-    float64 or decimal128, else string. Raises SpecError.
+    As in a CSV table, which knows no quotes either, a column is of numbers only where every value is one and none has
+    two spellings: int64, float64 or decimal128, else string. Raises SpecError.
     """
     names = sorted({name for labels in domains for name in labels})
     return {name: _column([labels.get(name) for labels in domains]) for name in names}
