@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pyarrow as pa
@@ -14,10 +15,10 @@ _POINTER_BYTES = 1024
 _PACKED = {
     b"\x1f\x8b\x08": Compression.GZIP,
     b"\x28\xb5\x2f\xfd": Compression.ZSTD,
-    b"BZh": Compression.BZIP2,
     b"\xfd7zXZ\0": Compression.XZ,
     b"\x04\x22\x4d\x18": Compression.LZ4,
 }
+_BZIP2 = re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)")  # the level, then a block or, of nothing, the end
 _FOREIGN = {
     b"PAR1": "Parquet",
     b"ARROW1": "Arrow",
@@ -54,6 +55,8 @@ def recognised(file: SourceFile, *, by_name: bool) -> SourceFile:
         return file
     if file.compression is Compression.NONE:
         packed = next((packed for magic, packed in _PACKED.items() if head.startswith(magic)), Compression.NONE)
+        if _BZIP2.match(head):
+            packed = Compression.BZIP2
         file = replace(file, compression=packed)
     return replace(file, problem=_problem(file)) if by_name else file
 
@@ -70,7 +73,9 @@ def _problem(file: SourceFile) -> str | None:
             head = unpacked_file.read(_HEAD)
     except (OSError, EOFError, pa.ArrowException):
         return None  # reading it says why
-    foreign = next((kind for magic, kind in _FOREIGN.items() if head.startswith(magic)), None)
+    # A text may begin with letters and digits of a magic, such as ORC; the formats have a zero byte soon.
+    magics = (magic for magic in _FOREIGN if head.startswith(magic) and (b"\0" in head or not magic.isalnum()))
+    foreign = next(map(_FOREIGN.__getitem__, magics), None)
     if foreign is None and head[257:262] == b"ustar":
         foreign = "a tar archive"
     if foreign is None and b"\0" in head and file.format is FileFormat.TEXT:

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import orc
 from store.makers import WriteSources, write_lines
 
 from mixture.errors import IngestError
@@ -112,6 +113,20 @@ def test_rows_of_csv_are_left_out_with_their_reason(tmp_path: Path, sources: Wri
         ingest(sources("domains: {a: {files: [in.csv]}}"), tmp_path / "open")
 
 
+def rows_of_orc() -> bytes:
+    out = io.BytesIO()
+    orc.write_table(pa.table({"text": ["x"]}), out)
+    return out.getvalue()
+
+
+def arrow_file() -> bytes:
+    out = io.BytesIO()
+    table = pa.table({"text": ["x"]})
+    with pa.ipc.new_file(out, table.schema) as writer:
+        writer.write_table(table)
+    return out.getvalue()
+
+
 def foreign() -> dict[str, tuple[str, bytes, str]]:
     png = b"\x89PNG\r\n\x1a\n" + bytes(40)
     array = io.BytesIO()
@@ -126,6 +141,8 @@ def foreign() -> dict[str, tuple[str, bytes, str]]:
         "a table of another name": ("x.data", table.getvalue(), "holds Parquet"),
         "a table by the name of lines": ("x.jsonl", table.getvalue(), "holds Parquet, and by its name lines"),
         "packed binary": ("x.tar.gz", gzip.compress(b"name" + bytes(600)), "binary data"),
+        "a table of rows": ("x.data", rows_of_orc(), "holds ORC"),
+        "an Arrow file": ("x.data", arrow_file(), "holds Arrow"),
         "UTF-16": ("x.txt", "text".encode("utf-16"), "UTF-16"),
         "a pointer for lines": ("x.jsonl", LFS, "git lfs pull"),
         "a pointer for a table": ("x.parquet", LFS, "git lfs pull"),
@@ -144,6 +161,33 @@ def test_a_foreign_file_is_refused_by_name(tmp_path: Path, sources: WriteSources
     assert caught.value.code == "source-unreadable"
     assert caught.value.place is not None
     assert str(caught.value.place.file).endswith(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("x.txt", "ORCHIDS are flowers."),
+        ("x.txt", "ORC"),
+        ("x.txt", "BZh is how a bzip2 file begins, and BZh9 one of level 9."),
+        ("x.txt", "BZh91AY is no block yet"),
+        ("x.txt", "PAR1 and ARROW1 are magics"),
+        ("x.txt", "ARROW1 and PAR1 are magics"),
+    ],
+)
+def test_a_text_is_read_whatever_word_it_begins_with_and_its_name_holds(
+    tmp_path: Path, sources: WriteSources, name: str, text: str
+):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / name).write_text(text)
+    (domain,) = ingest(sources("domains: {a: {files: [in]}}"), tmp_path / "store").domains
+    assert (domain.documents, domain.dropped, domain.tokens) == (1, {}, len(text) + 1)
+
+
+def test_bzip2_of_nothing_is_told_by_its_first_bytes(tmp_path: Path, sources: WriteSources):
+    (tmp_path / "in.jsonl").write_bytes(bz2.compress(b""))
+    write_lines(tmp_path / "b.jsonl", ROWS)
+    report = ingest(sources("domains: {a: {files: [in.jsonl, b.jsonl], id: id}}"), tmp_path / "store")
+    assert (report.documents, report.domains[0].dropped) == (30, {})
 
 
 def test_text_beside_tables_is_refused_and_read_where_it_is_named(tmp_path: Path, sources: WriteSources):
