@@ -64,6 +64,7 @@ _BY_ENDING = {
     ".csv": FileFormat.CSV,
     ".tsv": FileFormat.CSV,
 }
+_LEFTOVERS = {".bak", ".tmp", ".old", ".orig", ".part", ".crdownload"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +206,8 @@ def _source(
     )
 
 
-def data_endings(path: Path) -> list[str]:
-    """The endings before the last one that name a format of data: of `a.jsonl.bak`, `.jsonl`."""
-    return [ending for ending in map(str.lower, path.suffixes[:-1]) if ending in _BY_ENDING]
+def leftover_of(path: Path) -> str | None:
+    """The ending of the data that a file is a copy or a part of: of `a.jsonl.bak`, `.jsonl`; None: it is neither."""
+    if path.suffix.lower() not in _LEFTOVERS:
+        return None
+    return next((ending for ending in map(str.lower, reversed(path.suffixes[:-1])) if ending in _BY_ENDING), None)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 from dataclasses import replace
 
 import pyarrow as pa
 
-from mixture.store.intake.matching import Compression, FileFormat, SourceFile, data_endings
+from mixture.store.intake.matching import Compression, FileFormat, SourceFile, leftover_of
 from mixture.store.intake.unpacking import unpacked
 
 _HEAD = 8192
@@ -37,11 +38,12 @@ _FOREIGN = {
 _LFS, _ANNEX = b"version https://git-lfs", b"/annex/objects/"
 
 
-def recognised(file: SourceFile, *, by_name: bool) -> SourceFile:
+def recognised(file: SourceFile, *, named: Set[str] | None) -> SourceFile:
     """A file with its `compression`, by its first bytes, and its `problem`.
 
-    by_name: the file's name has said its format, not the user. A file that cannot be opened is as it was: reading it
-    says why. Saved datasets and files without a byte are as they were, too.
+    named: the patterns beside this file's, which may name it in full, where its name has said its format; None: the
+    user has. A file that cannot be opened is as it was: reading it says why. Saved datasets and files without a byte
+    are as they were, too.
     """
     try:
         with file.path.open("rb") as raw:
@@ -58,15 +60,16 @@ def recognised(file: SourceFile, *, by_name: bool) -> SourceFile:
         if _BZIP2.match(head):
             packed = Compression.BZIP2
         file = replace(file, compression=packed)
-    return replace(file, problem=_problem(file)) if by_name else file
+    return file if named is None else replace(file, problem=_problem(file, named))
 
 
-def _problem(file: SourceFile) -> str | None:
+def _problem(file: SourceFile, named: Set[str]) -> str | None:
     """Why a file is not of the format that its name says, or that all others are."""
-    endings = data_endings(file.path) if file.format is FileFormat.TEXT else []
-    if endings and file.compression is Compression.NONE:
+    ending = leftover_of(file.path)
+    if ending is not None and file.shown not in named:
         return (
-            f"its name ends with {file.path.suffix} after {endings[-1]}, which no format does: name it, or say `format`"
+            f"its name ends with {file.path.suffix} after {ending}: to read it as one document, name it in full;"
+            " as data, say `format`"
         )
     try:
         with file.path.open("rb") as raw, unpacked(raw, file) as unpacked_file:

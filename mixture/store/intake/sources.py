@@ -250,9 +250,10 @@ def _found(group: _Group, matcher: Matcher) -> tuple[tuple[SourceFile, ...], Col
     owner = group.name if group.name is not None else f"domain_column {group.columns.domain}"
     shown = owner if group.name is None else f"domain {quote(owner)}"
     files: list[SourceFile] = []
+    named = {PurePath(pattern).as_posix() for pattern, _ in group.patterns}
     for pattern, place in group.patterns:
         matches = matcher.find(pattern, owner, group.file_format, place)
-        files += _recognised(matches, by_name=group.file_format is None)
+        files += _recognised(matches, named=named if group.file_format is None else None)
     if not files:
         raise IngestError(
             f"{shown}: all files that its patterns match are passed over",
@@ -263,7 +264,7 @@ def _found(group: _Group, matcher: Matcher) -> tuple[tuple[SourceFile, ...], Col
     chosen = chosen_split(
         files,
         group.split,
-        named={PurePath(pattern).as_posix() for pattern, _ in group.patterns},
+        named=named,
         shown=shown,
         place=group.place,
     )
@@ -272,11 +273,11 @@ def _found(group: _Group, matcher: Matcher) -> tuple[tuple[SourceFile, ...], Col
     return tuple(sorted(chosen, key=lambda file: file.shown)), group.columns, group.place
 
 
-def _recognised(matches: list[SourceFile], *, by_name: bool) -> list[SourceFile]:
+def _recognised(matches: list[SourceFile], *, named: Set[str] | None) -> list[SourceFile]:
     """The files of one pattern. Where it matches files of rows, text beside them, such as a README, is no document."""
-    files = [recognised(file, by_name=by_name and file.chosen is None) for file in matches]
+    files = [recognised(file, named=named if file.chosen is None else None) for file in matches]
     rows = next((file for file in files if file.format is not FileFormat.TEXT), None)
-    if rows is None or not by_name:
+    if rows is None or named is None:
         return files
     why = f"it is text beside files of {rows.format.value}, and '*{rows.path.suffix}' would not match it"
     return [replace(file, problem=file.problem or why) if file.format is FileFormat.TEXT else file for file in files]

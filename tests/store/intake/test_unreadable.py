@@ -134,7 +134,8 @@ def foreign() -> dict[str, tuple[str, bytes, str]]:
     table = io.BytesIO()
     pq.write_table(pa.table({"text": ["x"]}), table)
     return {
-        "an ending that nothing reads": ("x.jsonl.bak", LINES, r"ends with \.bak after \.jsonl"),
+        "a copy": ("x.jsonl.bak", LINES, r"ends with \.bak after \.jsonl: .* name it in full; as data, say `format`"),
+        "a download that is not complete": ("x.jsonl.gz.PART", gzip.compress(LINES)[:-9], r"ends with \.PART after"),
         "a picture": ("x.png", png, "holds a picture"),
         "PDF": ("x.pdf", b"%PDF-1.7 \n", "holds PDF"),
         "an array": ("x.npy", array.getvalue(), "NumPy"),
@@ -172,6 +173,9 @@ def test_a_foreign_file_is_refused_by_name(tmp_path: Path, sources: WriteSources
         ("x.txt", "BZh91AY is no block yet"),
         ("x.txt", "PAR1 and ARROW1 are magics"),
         ("x.txt", "ARROW1 and PAR1 are magics"),
+        ("x.json.ts", "export const x = 1;"),
+        ("data.csv.tmpl", "{{ rows }}"),
+        ("a.parquet.md", "# About"),
     ],
 )
 def test_a_text_is_read_whatever_word_it_begins_with_and_its_name_holds(
@@ -188,6 +192,20 @@ def test_bzip2_of_nothing_is_told_by_its_first_bytes(tmp_path: Path, sources: Wr
     write_lines(tmp_path / "b.jsonl", ROWS)
     report = ingest(sources("domains: {a: {files: [in.jsonl, b.jsonl], id: id}}"), tmp_path / "store")
     assert (report.documents, report.domains[0].dropped) == (30, {})
+
+
+def test_a_copy_is_read_where_it_is_named_in_full_or_its_format_is_said(tmp_path: Path, sources: WriteSources):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "x.jsonl.bak").write_bytes(LINES)
+    with pytest.raises(IngestError, match="name it in full"):
+        ingest(sources("domains: {a: {files: ['in/*']}}"), tmp_path / "store")
+    for number, files in enumerate(("[in/x.jsonl.bak]", "[./in/x.jsonl.bak]", "['in/*', in/x.jsonl.bak]")):
+        assert ingest(sources(f"domains: {{a: {{files: {files}}}}}"), tmp_path / f"named-{number}").documents == 1
+    path = sources("domains: {a: {files: ['in/*'], format: jsonl, id: id}}")
+    assert ingest(path, tmp_path / "lines").documents == len(ROWS)
+    (tmp_path / "in" / "y.json.bak").write_bytes(b"\x89PNG" + bytes(9))
+    with pytest.raises(IngestError, match="holds a picture"):
+        ingest(sources("domains: {a: {files: [in/y.json.bak]}}"), tmp_path / "picture")
 
 
 def test_text_beside_tables_is_refused_and_read_where_it_is_named(tmp_path: Path, sources: WriteSources):
