@@ -52,8 +52,9 @@ class Catalog:
     source:   the file, or the store's folder
     domains:  what a plan needs of each
     table:    all columns in the same order of rows, for conditions
-    digest:   SHA-256 (lower-case hex) of what the table says; the order of rows and columns, the name of the domain
-              column, the file's format and how numbers are spelled do not matter
+    digest:   SHA-256 (lower-case hex) of what the table says; the order of rows and columns and the name of the domain
+              column do not matter. Numbers count by value, except in CSV, where those of other columns than the
+              catalog's own count as written; tables of several formats agree where numbers are spelled alike
     as_found: the domains whose text may lie in the order in which it was found (`domains_as_found`)
     """
 
