@@ -271,8 +271,8 @@ class DomainsOfRun:
                 f" {counted(len(other), 'domain')} {'its' if len(other) == 1 else 'their'} share:"
                 f" {listed(shown, more=len(other) - NAMED)}",
                 self.spec.place(own.paths[other[0]]),
-                f"a domain may be {counted(self._most_off(phase), 'sequence')} from its share in this phase: a longer phase"
-                " comes nearer to it",
+                f"a domain may be {counted(self._most_off(phase), 'sequence')} from its share in this phase: a longer"
+                " phase comes nearer to it",
                 {
                     "phase": phase.name,
                     "sequences": phase.sequences,

@@ -38,7 +38,7 @@ class AmendmentExplained:
     amended:       the digest of the lock that was amended; made: of the lock that came of it
     steps, steps_before: of the run with the amendment, and without
     domains_added: names, in the lock's order
-    keep_weights:  whether weights that a rule would have fitted again were kept
+    keep_weights:  whether rules that are fitted to tokens keep the weights that the run had
     change:        what the explained lock has at the step, or, of one that was replaced, the lock that came of it; None
                    where that is not at hand, and where the run begins there, or ends before or there
     later:         what the explained lock has behind the step, up to that of the next amendment; where the amended

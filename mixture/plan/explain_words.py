@@ -64,7 +64,7 @@ def amendment_words(one: AmendmentExplained, quote: Quote) -> Iterator[str]:
     if one.domains_added:
         yield f"Appended: {counted(len(one.domains_added), 'domain')}, {names_of(one.domains_added, quote)}."
     if one.keep_weights:
-        yield "Weights that a rule would have fitted again were kept."
+        yield "Rules that are fitted to a phase's tokens keep the weights that the run had, where they can."
     change = one.change
     if change is not None and change.is_any:
         yield from _change_words(change, quote)

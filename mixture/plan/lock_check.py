@@ -106,10 +106,8 @@ def _again(lock: Lock) -> Amendment | None:
     """The amendment that gives this lock once more: what was before its step is in the lock itself."""
     if lock.amends is None:
         return None
-    step = lock.amends.step
-    skip = next((one.skip for one in lock.data.segments if one.first_step == step), 0)
-    batch = [one for one in lock.data.batches if one.first_step <= step][-1]
-    return Amendment(lock, step, skip_steps=skip // batch.sequences, keep_weights=lock.keeps_weights)
+    # What it leaves out at the step stays left out.
+    return Amendment(lock, lock.amends.step, keep_weights=lock.keeps_weights)
 
 
 def _changes_of_tokens(lock: Lock, catalog: Catalog) -> list[DomainChange]:

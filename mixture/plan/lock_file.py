@@ -13,6 +13,8 @@ from mixture.file_kinds import says_spec
 from mixture.json_text import by_line, digest
 from mixture.plan.lock import FORMAT, Lock, document, self_check
 from mixture.plan.lock_fields import lock_of, refuse, validated
+from mixture.plan.words import NAMED, listed
+from mixture.units import quote
 from mixture.whole_file import whole_file
 
 LARGEST_FILE = 1 << 28
@@ -85,8 +87,8 @@ def _check_features(value: dict[str, Any], place: Place) -> None:
             key="features",
             hint="lock the spec again with `mixture lock`",
         )
-    if isinstance(features, list) and features:
-        names = ", ".join(str(name) for name in features)
+    if isinstance(features, list) and features and all(isinstance(name, str) for name in features):
+        names = listed([quote(name) for name in features[:NAMED]], more=len(features) - NAMED)
         refuse(
             place,
             f"this lock needs features that this version cannot read: {names}",

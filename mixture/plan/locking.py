@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from mixture.errors import AmendError
+from mixture.plan.amend_weights import fitted_rules
 from mixture.plan.amendment import Amendment
 from mixture.plan.figures import json_value
 from mixture.plan.findings import Finding
@@ -29,8 +30,8 @@ def make_lock(plan: Plan, *, content: Mapping[str, str] | None = None) -> Lock:
     held = {name: digest for name, digest in (content or {}).items() if name in names}
     amendment = plan.amends
     if amendment is not None:
-        is_kept = any(finding.code is FindingCode.WEIGHTS_KEPT for finding in plan.findings)
-        amendment = replace(amendment, keep_weights=is_kept)
+        # Also where no phase to come is fitted itself: it may replay one of which weights are kept.
+        amendment = replace(amendment, keep_weights=amendment.keep_weights and bool(fitted_rules(plan.spec)))
     return with_digest(
         Lock(
             mixture=plan.spec.mixture,

@@ -338,7 +338,9 @@ def filled_windows(
         f" {format_count(first.window_sequences * length)} tokens: up to {_percent(first.met)} of its sequences have"
         f" their neighbour in storage in the same batch{more}",
         spec.place("shuffle"),
-        "the shuffle is the lock's and cannot change; smaller batches avoid it" if is_amended else _wider(filled, data),
+        "the shuffle is the lock's and cannot change; smaller batches avoid it"
+        if is_amended
+        else _wider(filled, windows, data),
         {
             "phase": first.phase.name,
             "domain": names[0],
@@ -351,8 +353,11 @@ def filled_windows(
     )
 
 
-def _wider(filled: Sequence[_Window], data: ScheduleData) -> str:
-    """The shuffle that leaves the fewest domains above the limit: larger windows, else smaller blocks as well."""
+def _wider(filled: Sequence[_Window], windows: Sequence[_Window], data: ScheduleData) -> str:
+    """The shuffle that leaves the fewest domains above the limit: larger windows, else smaller blocks as well.
+
+    filled: of all windows, those above it now
+    """
     unit = lcm(*(segment.sequence_length for segment in data.segments))
     blocks = [data.block_tokens, *(unit << n for n in reversed(range((data.block_tokens // unit).bit_length())))]
     best, left = data, len(filled) + 1
@@ -360,10 +365,10 @@ def _wider(filled: Sequence[_Window], data: ScheduleData) -> str:
         needed = max(one.sequences * one.phase.sequence_length / MOST_MET / block for one in filled)
         same = -(-data.block_tokens * data.window_blocks // block)
         wider = replace(data, block_tokens=block, window_blocks=max(same, 1 << (ceil(needed) - 1).bit_length()))
-        rest = len({one.domain for one in filled if one.under(wider).met > MOST_MET})
+        rest = len({one.domain for one in windows if one.under(wider).met > MOST_MET})
         if rest < left:
             best, left = wider, rest
-    if left == len({one.domain for one in filled}):
+    if left >= len({one.domain for one in filled}):
         return "no shuffle avoids it: a step reads too much of so few blocks; smaller batches, or more text, do"
     few = f", but for {counted(left, 'domain')} with too few blocks" if left else ""
     return (

@@ -146,7 +146,7 @@ class Schedule:
         step, end = first_step, first_step + steps
         while step < end:
             stop, stretch = self._chunk_end(step, end)
-            if not 0 <= slots.start <= slots.stop <= stretch.batch:
+            if not 0 <= slots.start <= slots.stop <= stretch.batch or slots.step != 1:
                 raise ScheduleError(
                     f"slots {slots.start:,} to {slots.stop - 1:,} are not in a step of {stretch.batch:,} sequences",
                     code="slot-out-of-range",

@@ -10,7 +10,9 @@ from fractions import Fraction
 
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.constructor import DuplicateKeyError
 
+from mixture.errors import SpecError
 from mixture.spec.models import Form
 from mixture.units import format_exact
 
@@ -48,10 +50,18 @@ def edit_spec(
     tables: other paths of tables, by the key that names them (`named_tables`), for a text that will lie elsewhere
     accept: codes that the text does not accept yet
 
-    What comes out is for `parse_spec` to judge: a value that is none is refused there, at its place.
+    What comes out is for `parse_spec` to judge: a value that is none is refused there, at its place. Raises SpecError,
+    `names-same-number`.
     """
     yaml = _yaml()
-    root = yaml.load(text)
+    try:
+        root = yaml.load(text)
+    except DuplicateKeyError as error:
+        raise SpecError(
+            "two names in this spec are the same number to YAML, such as 0.1 and 0.10, so it cannot be rewritten",
+            code="names-same-number",
+            hint="put these names in quotes",
+        ) from error
     if name is not None:
         root["mixture"] = name
     if budget is not None:

@@ -219,7 +219,7 @@ def test_a_phase_that_the_lock_has_not_or_whose_domains_are_others_cannot_be_kep
         (finding,) = about_weights(plan)
         assert finding.code == "weights-moved"
         assert finding.hint is None, "it was asked for already"
-        assert not make_lock(plan).keeps_weights
+        assert make_lock(plan).keeps_weights  # so that a check asks for it again
         return finding
 
     new = found(groups, CATALOG + "d,5000,3\n")
@@ -307,3 +307,22 @@ def test_a_phase_amended_before_keeps_what_it_was_given_then(write_spec: WriteSp
     shorter = [UNIMAX.replace("main", "main, until: step 40"), UNIMAX.replace("main", "main@50")]
     plan = amended(lock, write_spec(*shorter, catalog=CATALOG), 20, keeps=True)
     assert [one.weights for one in plan.data.segments] == [one.weights for one in lock.data.segments]
+
+
+def test_a_lock_whose_new_phase_replays_kept_weights_is_checked(write_spec: WriteSpec) -> None:
+    fitted_phase = "{phase: main, share: 40%, weights: {unimax: {max_epochs: 2}}}"
+    lock = locked(write_spec(fitted_phase, "{phase: rest, weights: proportional}", catalog=CATALOG, budget="60 steps"))
+    replays = "[{replay: main, share: 50%}, {where: tokens > 0, share: 50%, within: proportional}]"
+    spec = write_spec(fitted_phase, f"{{phase: new, weights: {replays}}}", catalog=CATALOG, budget="90 steps")
+    plan = amended(lock, spec, 50, keeps=True)
+    check_lock(make_lock(plan), spec)
+
+
+def test_a_lock_that_leaves_out_text_is_checked_under_another_batch(write_spec: WriteSpec) -> None:
+    phase = "{phase: main, weights: {a: 50%, b: 25%, c: 25%}}"
+    options = {"catalog": CATALOG, "budget": "20 steps", "max_epochs": "99"}
+    lock = amend(locked(write_spec(phase, **options)), 10, skip_steps=1)
+    spec = write_spec(phase, batch="3 sequences", **options)
+    changed = make_lock(amended(lock, spec, 10))
+    assert changed.data.segments[1].skip == 8
+    check_lock(changed, spec)

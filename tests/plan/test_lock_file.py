@@ -172,7 +172,7 @@ def test_a_lock_that_needs_features_is_refused_with_their_names(path):
     rewrite(path, lambda value: value.update(features=["images", "sound"]))
     error = refused(path)
     assert (error.code, error.place.path) == ("lock-feature", "features")
-    assert "images, sound" in error.message
+    assert "'images' and 'sound'" in error.message
 
 
 @pytest.mark.parametrize("features", [{}, "images", 3, [3], False])

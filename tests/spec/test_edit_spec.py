@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mixture.errors import MixtureError
+from mixture.errors import MixtureError, SpecError
 from mixture.spec import Form, PhaseEdit, ShareMap, edit_spec, parse_spec
 from mixture.spec.tables import named_tables
 
@@ -98,3 +98,12 @@ phases:
     assert dict(named_tables(spec)) == {key: Path("..") / path for key, path in named_tables(before)}
     assert (spec.batch.amount, spec.phases[1].batch.amount) == (3, 6)
     assert spec.phases[0] == before.phases[0]
+
+
+def test_names_that_are_one_number_to_yaml_are_refused_with_what_to_do():
+    text = TEXT.replace("weights: {", "weights: {0.10: 1, 0.1: 2, ", 1)
+    assert text != TEXT
+    with pytest.raises(SpecError) as refused:
+        edit_spec(text, {})
+    assert refused.value.code == "names-same-number"
+    assert "quotes" in refused.value.hint
