@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
 _DISPATCHER, _SHARD, _STEPPED = "DataLoaderDispatcher", "IterableDatasetShard", "StepExamplesIterable"
 _SHUFFLERS = ("RandomSampler", "DistributedSampler")
+_LIBRARIES = frozenset({
+    "accelerate", "datasets", "grain", "lightning", "lightning_fabric", "pytorch_lightning", "torch", "torchdata",
+    "transformers",
+})  # fmt: skip
 _OF_GRAIN = frozenset({"ShuffleMapDataset", "WindowShuffleMapDataset", "MixedMapDataset", "RepeatMapDataset"})
 PAGE = "docs/loaders.md"
 
@@ -26,12 +30,12 @@ PAGE = "docs/loaders.md"
 def readers() -> Iterator[tuple[FrameType, Any, frozenset[str]]]:
     """Whose methods are running, from the caller of the dataset's outwards: the frame, the object, its classes' names.
 
-    For a check that a dataset's method calls.
+    For a check that a dataset's method calls. The object is None where the method is of no loader's library.
     """
     frame = sys._getframe(2).f_back
     while frame is not None:
-        owner = frame.f_locals.get("self")
-        if owner is not None:
+        if "self" in frame.f_code.co_varnames or "self" in frame.f_code.co_freevars:
+            owner = _owner(frame)
             yield frame, owner, frozenset(kind.__name__ for kind in type(owner).__mro__)
         frame = frame.f_back
 
@@ -81,7 +85,7 @@ def check_sampler(name: str) -> None:
 
 def map_fetcher() -> object | None:
     """What of torch's DataLoader asked a map-style dataset for an item; None where something else did."""
-    owner = sys._getframe(2).f_locals.get("self")
+    owner = _owner(sys._getframe(2))
     return owner if type(owner).__name__ == "_MapDatasetFetcher" else None
 
 
@@ -175,6 +179,16 @@ def num_workers() -> int:
 
     info = get_worker_info()
     return 1 if info is None else int(info.num_workers)
+
+
+def _owner(frame: FrameType) -> Any:  # noqa: ANN401 (any library's)
+    """The object whose method a frame runs; None where it runs none, or one of no loader's library.
+
+    In Python 3.11 a frame's `f_locals` keep the objects of its variables alive until they are read again. A training
+    loop's are the user's to delete, so its frame is not read.
+    """
+    package = str(frame.f_globals.get("__name__")).partition(".")[0]
+    return frame.f_locals.get("self") if package in _LIBRARIES else None
 
 
 def _named(owner: object, kinds: frozenset[str]) -> str:

@@ -63,8 +63,8 @@ class RankRows(_BaseExamplesIterable):  # type: ignore[misc]
 
     def _init_state_dict(self) -> dict[str, Any]:
         check_rows_reader(self._reader)
-        state = {"step": self._steps.start, "row": 0, "worker": self._worker, "workers": self._workers}
-        state["type"] = type(self).__name__
+        place = {"step": self._steps.start, "row": 0, "worker": self._worker, "workers": self._workers}
+        state = {**place, "type": type(self).__name__}
         self._state_dict = state
         return state
 

@@ -82,3 +82,19 @@ def test_several_steps_are_no_batch_and_sequences_of_two_steps_neither(opener: p
         sharded_sequences(source, rank=2, world_size=2, batch=12)
     assert refused.value.code == "rank-invalid"
     assert sharded_sequences(source, rank=1, world_size=2, batch=6)[0]["input_ids"].shape == (6, 64)
+
+
+def test_a_source_of_the_users_own_reads_steps_in_any_order(opener: partial) -> None:
+    import grain
+
+    class Every:
+        def __init__(self) -> None:
+            self.steps = StepSource(opener)
+
+        def __len__(self) -> int:
+            return len(self.steps)
+
+        def __getitem__(self, index: int) -> int:
+            return self.steps[index]["step"]
+
+    assert sorted(grain.MapDataset.source(Every()).shuffle(seed=1)) == list(range(17))

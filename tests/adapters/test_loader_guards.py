@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import gc
 import pickle
+import weakref
 from collections.abc import Callable, Iterable
 from functools import partial
 from importlib.util import find_spec
@@ -144,3 +146,29 @@ def test_processes_that_would_all_read_the_same_rows_are_refused(opener: partial
             assert next(iter(DataLoader(MixtureSteps(opener, **right), batch_size=None)))["step"] == 0
     finally:
         torch.distributed.destroy_process_group()
+
+
+@pytest.mark.parametrize("kind", ["MixtureBatches", "MixtureLoader", "MixtureSteps", "DataLoader", "iterable_dataset"])
+def test_what_a_training_loop_deletes_is_gone_though_the_stack_was_read(opener: partial, kind: str) -> None:
+    from torch.utils.data import DataLoader
+
+    from mixture.adapters.datasets import iterable_dataset
+    from mixture.adapters.torch import MixtureBatches, MixtureLoader, MixtureSteps
+
+    class Activations:
+        """Of a kind that weakref takes."""
+
+    items = {
+        "MixtureBatches": lambda: MixtureBatches(opener),
+        "MixtureLoader": lambda: MixtureLoader(MixtureBatches(opener)),
+        "MixtureSteps": lambda: MixtureSteps(opener),
+        "DataLoader": lambda: DataLoader(MixtureSteps(opener), batch_size=None),
+        "iterable_dataset": lambda: iterable_dataset(opener),
+    }[kind]()
+    activations = Activations()
+    gone = weakref.ref(activations)
+    for batch in islice(items if kind != "MixtureSteps" else [items[0]], 1):
+        assert batch["step"] == 0
+        del activations
+        gc.collect()
+        assert gone() is None
