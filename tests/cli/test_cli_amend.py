@@ -173,7 +173,8 @@ def test_weights_that_would_be_fitted_again_are_shown_and_kept_where_that_is_ask
     weights = [one.weights for one in read_lock(lock).data.segments]
     assert [one.weights for one in read_lock(out).data.segments] == weights
     run("lock", shorter, "-o", out, "--check")
-    assert "Rules that are fitted to a phase's tokens keep the weights that the run had, where they can." in run("explain", out).stdout
+    said = run("explain", out).stdout
+    assert "Rules that are fitted to a phase's tokens keep the weights that the run had, where they can." in said
     report = json.loads(run(*ask, "--json").stdout)
     assert "weights-kept" in {finding["code"] for finding in report["findings"]}
     explicit = run(

@@ -100,7 +100,8 @@ def test_every_command_is_described_and_no_other() -> None:
 def test_every_option_that_is_named_is_one_of_the_program() -> None:
     known = {option for _, options in program_commands(typer.main.get_command(app), "mixture") for option in options}
     for path in DOCS.glob("*.md"):
-        named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", path.read_text(encoding="utf-8")))
+        text = re.sub(r"^ *torchrun .*$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)  # not ours
+        named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", text))
         assert named <= known, path.name
 
 
