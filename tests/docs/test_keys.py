@@ -98,8 +98,8 @@ def test_every_command_is_described_and_no_other() -> None:
 
 
 OF_OTHERS = {
-    "--global-batch-size", "--nproc-per-node", "--rampup-batch-size", "--seq-length", "--tokenizer-model", "--train-iters",
-    "--train-samples",
+    "--global-batch-size", "--nproc-per-node", "--rampup-batch-size", "--seq-length", "--tokenizer-model",
+    "--train-iters", "--train-samples",
 }  # fmt: skip
 """Options of torchrun and Megatron that pages name."""
 
