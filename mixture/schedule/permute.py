@@ -45,13 +45,41 @@ class Keys:
 
     def many(self, rests: list[str]) -> U64:
         """Keys of many last parts, already joined: uint64 [len(rests)]."""
-        copy = self._hash.copy
-        digests = []
-        for rest in rests:
-            digest = copy()
-            digest.update(rest.encode())
-            digests.append(digest.digest())
-        return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64, copy=False)
+        return _keys(_digests(self._hash, [rest.encode() for rest in rests]))
+
+    def numbers(self, first: int, count: int) -> U64:
+        """Keys of the numbers from `first` on, each the only last part: uint64 [count].
+
+        The digits that a thousand numbers share are hashed once, and none of the others is formatted: a third faster.
+        """
+        digests: list[bytes] = []
+        number, end = first, first + count
+        while number < end:
+            high, low = divmod(number, 1_000)
+            stop = min(end, (high + 1) * 1_000)
+            shared = self._hash.copy()
+            shared.update(str(high).encode() if high else b"")
+            last = LAST_DIGITS[low : low + stop - number] if high else [b"%d" % n for n in range(low, stop)]
+            digests += _digests(shared, last)
+            number = stop
+        return _keys(digests)
+
+
+LAST_DIGITS = [b"%03d" % number for number in range(1_000)]
+
+
+def _digests(shared: hashlib.blake2b, rests: list[bytes]) -> list[bytes]:
+    """The digest of what `shared` holds and each of these."""
+    copy, digests = shared.copy, []
+    for rest in rests:
+        digest = copy()
+        digest.update(rest)
+        digests.append(digest.digest())
+    return digests
+
+
+def _keys(digests: list[bytes]) -> U64:
+    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64, copy=False)
 
 
 def key64(*parts: object) -> int:

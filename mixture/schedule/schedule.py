@@ -339,7 +339,8 @@ class Schedule:
             draw = ahead[run] + place
             low, high = bounds_by_domain(domain[run], draw, len(self.names))
         else:
-            run = np.repeat(np.arange(count.size), count)[place]
+            # Of runs of one sequence each, places are the runs.
+            run = place if count.size == ends[-1] else np.repeat(np.arange(count.size), count)[place]
             draw = ahead[run] + place
             low, high = runs.low, runs.high
         sequence = self._sequences(stretch.length, low, high, domain, ahead, run, place)

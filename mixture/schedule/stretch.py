@@ -6,13 +6,12 @@ a stride near the golden ratio, so that any run of slots has nearly the step's s
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from math import gcd, isqrt
 
 import numpy as np
 
-from mixture.schedule.permute import I64, Keys
+from mixture.schedule.permute import I64, U64, Keys
 from mixture.schedule.tree import Tree
 
 COUNTS_AT_ONCE = 1 << 20
@@ -78,7 +77,7 @@ class Stretch:
 
     def layout_places(self, j0: int, j1: int, picked: I64) -> I64:
         """Where slots lie in the layout of steps j0 to j1 - 1, end to end; both count from the first step's start."""
-        rotations = self._rotation(range(j0, j1))
+        rotations = self._rotation(self._deal_keys.numbers(self.first_step + j0, j1 - j0))
         if picked.size == (j1 - j0) * self.batch:
             place = self.places + rotations[:, None]
             np.subtract(place, self.batch, out=place, where=place >= self.batch)
@@ -103,12 +102,12 @@ class Stretch:
         for start in range(0, j.size, most):
             some = slice(start, start + most)
             place[some] = self._places(j[some], domain[some], k[some])
-        slot: I64 = (place - self._rotation(j.tolist())) * pow(self.stride, -1, self.batch) % self.batch
+        keys = self._deal_keys.many([str(step) for step in (self.first_step + j).tolist()])
+        slot: I64 = (place - self._rotation(keys)) * pow(self.stride, -1, self.batch) % self.batch
         return j, slot
 
-    def _rotation(self, steps: Iterable[int]) -> I64:
-        """How far the places of each step are turned: int64 [steps]."""
-        keys = self._deal_keys.many([str(self.first_step + j) for j in steps])
+    def _rotation(self, keys: U64) -> I64:
+        """How far the places of steps with these keys are turned: int64 [len(keys)]."""
         return (keys % np.uint64(self.batch)).astype(np.int64)
 
     def _places(self, j: I64, domain: I64, k: I64) -> I64:
