@@ -9,7 +9,7 @@ import pytest
 from store.makers import MakeStore, WriteSources, write_lines
 
 from mixture.errors import StoreError
-from mixture.store import ingest, open_store, rows_in_order
+from mixture.store import Empty, ingest, open_store, rows_in_order
 
 
 @pytest.mark.parametrize("length", [1, 3, 4, 13, 14, 100])
@@ -48,7 +48,8 @@ def test_held_out_documents_are_read_as_they_are_stored(tmp_path: Path, sources:
 
 def test_a_domain_of_nothing_has_no_rows_and_one_that_is_not_there_is_an_error(tmp_path: Path, sources: WriteSources):
     write_lines(tmp_path / "a.jsonl", [{"text": None}])
-    store = open_store(ingest(sources("domains: {a: {files: [a.jsonl]}}"), tmp_path / "store").path)
+    made = ingest(sources("domains: {a: {files: [a.jsonl]}}"), tmp_path / "store", empty=Empty.ALLOW)
+    store = open_store(made.path)
     assert list(rows_in_order(store, "a", sequence_length=4)) == []
     for options, code in (({"sequence_length": 0}, "length-outside"), ({"sequence_length": 4}, "domain-unknown")):
         with pytest.raises(StoreError) as caught:
