@@ -12,7 +12,7 @@ from mixture.plan import Lock, make_lock, make_plan
 from mixture.plan.lock import Mask, document
 from mixture.plan.masks import in_order
 from mixture.spec import load_spec
-from mixture.store import Store, ingest, open_store
+from mixture.store import Empty, Store, ingest, open_store
 from mixture.stream import Batch
 
 
@@ -32,13 +32,13 @@ def write_documents(path: Path, texts: dict[str, str]) -> None:
 
 
 def make_store(folder: Path, domains: dict[str, dict[str, str]]) -> Store:
-    """A store from documents by domain and id."""
+    """A store from documents by domain and id; a domain may have none."""
     folder.mkdir(parents=True)
     for name, texts in domains.items():
         write_documents(folder / f"{name}.jsonl", texts)
     lines = "\n".join(f"  {name}: {{files: [{name}.jsonl], text: text, id: id}}" for name in domains)
     (folder / "sources.yaml").write_text(f"domains:\n{lines}\n", encoding="utf-8")
-    ingest(folder / "sources.yaml", folder / "store", processes=1)
+    ingest(folder / "sources.yaml", folder / "store", processes=1, empty=Empty.ALLOW)
     return open_store(folder / "store")
 
 

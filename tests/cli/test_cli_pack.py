@@ -65,6 +65,7 @@ def test_packed_rows_are_verified_locked_and_streamed(packed, tmp_path, run):
     assert verified["whole"]
     (tmp_path / "mixture.yaml").write_text(
         f"mixture: packed\ncatalog: {store}\nsequence_length: {LENGTH}\nbatch: 8 sequences\nbudget: 4 steps\n"
+        "accept: [never-read]\n"
         "phases:\n  - {phase: all, weights: proportional}\n",
         encoding="utf-8",
     )

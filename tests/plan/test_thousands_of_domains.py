@@ -60,11 +60,11 @@ def test_an_error_names_the_one_domain_and_its_line(spec, table, code, line, nam
 
 
 @pytest.mark.parametrize(
-    "rule", ["uniform", "{temperature: 2}", "{unimax: {max_epochs: 4}}", "{curve: {by: tokens, from: 0}}"]
+    "rule", ["uniform", "{temperature: 2}", "{unimax: {max_epochs: 4}}", "{curve: {by: quality, from: 0}}"]
 )
 def test_every_rule_divides_a_run_among_all_of_them(rule, tmp_path):
-    rows = "".join(f"c{i:04},{100_000 + 31 * i}\n" for i in range(DOMAINS))
-    (tmp_path / "cells.csv").write_text(f"domain,tokens\n{rows}", encoding="utf-8")
+    rows = "".join(f"c{i:04},{100_000 + 31 * i},{i}\n" for i in range(DOMAINS))
+    (tmp_path / "cells.csv").write_text(f"domain,tokens,quality\n{rows}", encoding="utf-8")
     text = HEAD.replace("8 sequences", "8192 sequences") + f"  - {{phase: all, weights: {rule}}}\n"
     (tmp_path / "mixture.yaml").write_text(text, encoding="utf-8")
     plan = make_plan(load_spec(tmp_path / "mixture.yaml"))
