@@ -69,6 +69,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.needs_torch  # datasets give tensors of torch where numbers are asked for in its format
 @pytest.mark.parametrize("way", REFUSED)
 @pytest.mark.parametrize("ranked", [True, False])
 def test_splitting_it_by_other_means_is_refused_where_it_is_done(opener: partial, way: str, ranked: bool) -> None:
