@@ -16,13 +16,10 @@ from mixture.plan.phases import PhaseSteps
 from mixture.plan.planned import VISIBLE
 from mixture.plan.weights import PhaseWeights
 from mixture.plan.words import NAMED, counted, listed
-from mixture.schedule import MAX_SEQUENCES
+from mixture.schedule import MAX_SEQUENCES, MOST_OFF
 from mixture.spec import SUM_TOLERANCE, FindingCode, Spec
 from mixture.units import format_count
 
-MOST_OFF = Fraction(84, 25)
-"""Sequences by which a domain may be off its share after any number of them with the same weights: the schedule's
-bound, 3.36, the sum of the reciprocal Fibonacci numbers."""
 ROUNDED_PART = Fraction(1, 100)
 """Of what a domain may be read: rounding to whole steps that reads more is an error, as it is easily avoided."""
 OFF_PART = Fraction(1, 10)

@@ -8,8 +8,9 @@ from mixture.schedule.layout import SegmentHandoff
 from mixture.schedule.reads import Draws, Read
 from mixture.schedule.rows import Rows
 from mixture.schedule.schedule import Schedule
+from mixture.schedule.tree import MOST_OFF
 
 __all__ = [
-    "MAX_SEQUENCES", "WHOLE", "Batch", "Coverage", "Domain", "Draws", "Read", "Rows", "Schedule", "ScheduleData",
+    "MAX_SEQUENCES", "MOST_OFF", "WHOLE", "Batch", "Coverage", "Domain", "Draws", "Read", "Rows", "Schedule", "ScheduleData",
     "Segment", "SegmentHandoff", "agreed_steps", "apportion", "history",
 ]  # fmt: skip

@@ -11,6 +11,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,8 @@ import numpy.typing as npt
 from mixture.schedule.apportion import WHOLE
 from mixture.schedule.permute import I64, U64, stream64, stream64s
 
+MOST_OFF = Fraction(84, 25)
+"""Items: after any number of a tree's items a domain is nearer to its share than this, rounded up."""
 LOOKED_UP = 1 << 10
 """Splits to be evaluated at one count up to which all of them are evaluated at once (measured)."""
 
