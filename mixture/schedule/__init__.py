@@ -11,6 +11,6 @@ from mixture.schedule.schedule import Schedule
 from mixture.schedule.tree import MOST_OFF
 
 __all__ = [
-    "MAX_SEQUENCES", "MOST_OFF", "WHOLE", "Batch", "Coverage", "Domain", "Draws", "Read", "Rows", "Schedule", "ScheduleData",
-    "Segment", "SegmentHandoff", "agreed_steps", "apportion", "history",
+    "MAX_SEQUENCES", "MOST_OFF", "WHOLE", "Batch", "Coverage", "Domain", "Draws", "Read", "Rows", "Schedule",
+    "ScheduleData", "Segment", "SegmentHandoff", "agreed_steps", "apportion", "history",
 ]  # fmt: skip
