@@ -45,8 +45,9 @@ lowest: $(DEV) ## The smallest installation, and tests, both with the lowest ver
 	.cache/lowest/bin/python -m pytest -n auto -W default::DeprecationWarning -m "not ($(OTHERS))" $(LOWEST)
 
 test-all: test lowest ## And those that need servers, a browser and real text, all of which it fetches (Debian, as root)
-	ls /usr/lib/postgresql/*/bin/postgres /usr/sbin/nginx /usr/bin/chromium /usr/bin/node /usr/bin/npm >/dev/null 2>&1 || \
-	  (apt-get update -qq && apt-get install -y -qq postgresql nginx-light chromium nodejs npm)
+	lacking="$$(ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || echo postgresql) $$(test -x /usr/sbin/nginx || echo nginx-light) \
+	  $$(command -v chromium >/dev/null || echo chromium) $$(command -v node >/dev/null || echo nodejs) $$(command -v npm >/dev/null || echo npm)"; \
+	  test -z "$$(echo $$lacking)" || (apt-get update -qq && apt-get install -y -qq $$lacking)
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[all-tests]'
 	$(VENV)/bin/python -m benchmarks.corpora -o .cache/corpora
 	test -d .cache/numpy-1.26 || ! $(VENV)/bin/python -c 'import sys; sys.exit(sys.version_info >= (3, 13))' || \
