@@ -7,6 +7,14 @@ from contextlib import contextmanager
 
 from mixture.errors import MixtureError
 
+DISTRIBUTION = "mixture-lock"
+"""What package indexes call this library: `mixture` is the name of another distribution there."""
+
+
+def install_hint(name: str) -> str:
+    """The command that installs an extra."""
+    return f"pip install '{DISTRIBUTION}[{name}]'"
+
 
 @contextmanager
 def extra(name: str) -> Iterator[None]:
@@ -17,5 +25,5 @@ def extra(name: str) -> Iterator[None]:
         raise MixtureError(
             f"this needs the package {error.name!r}, which is not installed",
             code="extra-missing",
-            hint=f"pip install 'mixture[{name}]'",
+            hint=install_hint(name),
         ) from error

@@ -1,4 +1,4 @@
-"""What `pip install mixture` alone can do: plan, lock, ingest text as bytes, and stream it into a trainer.
+"""What `pip install mixture-lock` alone can do: plan, lock, ingest text as bytes, and stream it into a trainer.
 
 Run by the Python of an environment that has nothing else. `make lowest` makes one.
 """

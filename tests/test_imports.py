@@ -13,7 +13,8 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "mixture"
 LEVELS = (
     {"_version", "errors", "file_kinds", "file_names", "json_text", "names", "whole_file"},
-    {"extras", "objects", "units"},
+    {"extras", "units"},
+    {"objects"},
     {"schedule", "spec", "catalog"},
     {"plan"},
     {"store"},

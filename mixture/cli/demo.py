@@ -15,6 +15,7 @@ import typer
 
 from mixture.cli.output import AsJson, print_json
 from mixture.errors import MixtureError, Place
+from mixture.extras import install_hint
 
 if TYPE_CHECKING:
     from mixture.store import Store
@@ -143,7 +144,7 @@ def _store(out: Path, processes: int | None) -> Store:
         raise MixtureError(
             "its clusters need scikit-learn, which is not installed",
             code="extra-missing",
-            hint="pip install 'mixture[cluster]'",
+            hint=install_hint("cluster"),
         )
     out.mkdir(parents=True, exist_ok=True)
     sources.write_text(SIGNATURE + "\n", encoding="utf-8")

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from mixture.clusters.engine import Task, process_died, run_task
 from mixture.errors import ClusterError, MixtureError
+from mixture.extras import install_hint
 
 R = TypeVar("R")
 
@@ -27,7 +28,7 @@ class Ray:
             import ray
         except ImportError as error:
             message = "Ray is not installed"
-            raise ClusterError(message, code="ray-not-installed", hint="pip install 'mixture[ray]'") from error
+            raise ClusterError(message, code="ray-not-installed", hint=install_hint("ray")) from error
         self._ray: Any = ray
         self._address = address
         self._processes = processes

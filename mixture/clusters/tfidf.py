@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from mixture.clusters.vectors import Sampled, Vectors
 from mixture.errors import ClusterError
+from mixture.extras import install_hint
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -125,6 +126,6 @@ def _sklearn() -> Any:  # noqa: ANN401 a module of an extra
         raise ClusterError(
             "scikit-learn is not installed, which the vectors of words are made with",
             code="no-sklearn",
-            hint="pip install 'mixture[cluster]'",
+            hint=install_hint("cluster"),
         ) from error
     return extmath

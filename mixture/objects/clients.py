@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Protocol
 from urllib.parse import quote
 
 from mixture.errors import Place, StoreError
+from mixture.extras import install_hint
 from mixture.objects.address import Address
 from mixture.objects.facts import InterruptedReadError, ObjectFacts, changed, missing
 from mixture.objects.options import ObjectOptions
@@ -50,8 +51,7 @@ def client_of(root: str, options: ObjectOptions) -> Client:
     lacking = [name for name in wanted if find_spec(name) is None]
     if lacking:
         message = f"objects are read through {' and '.join(lacking)}, which is not installed"
-        hint = "pip install 'mixture[objects]'"
-        raise StoreError(message, code="extra-missing", place=Place(file=root), hint=hint)
+        raise StoreError(message, code="extra-missing", place=Place(file=root), hint=install_hint("objects"))
     return WebClient(options) if root.startswith("http") else BucketClient(root, options)
 
 

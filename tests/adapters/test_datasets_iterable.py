@@ -98,7 +98,7 @@ def test_it_goes_to_other_processes_and_copies_with_its_place(opener: partial, t
 
 
 @pytest.mark.needs_torch
-@pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed: pip install 'mixture[torch]'")
+@pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed: pip install 'mixture-lock[torch]'")
 @pytest.mark.parametrize("workers", [0, 2])
 def test_torchs_loader_gives_whole_steps_in_order(opener: partial, workers: int, lock: Lock, store: Store) -> None:
     from torch.utils.data import DataLoader
@@ -110,7 +110,7 @@ def test_torchs_loader_gives_whole_steps_in_order(opener: partial, workers: int,
 
 
 @pytest.mark.needs_torch
-@pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed: pip install 'mixture[torch]'")
+@pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed: pip install 'mixture-lock[torch]'")
 @pytest.mark.parametrize(
     ("batch", "workers", "fits"),
     [(24, 0, True), (8, 0, True), (24, 2, True), (8, 1, True), (8, 2, False), (9, 0, False), (48, 1, False)],
@@ -131,7 +131,7 @@ def test_a_loader_whose_batches_would_mix_steps_is_refused(
 
 
 @pytest.mark.needs_torch
-@pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed: pip install 'mixture[torch]'")
+@pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed: pip install 'mixture-lock[torch]'")
 @FEW_CORES
 @pytest.mark.parametrize("workers", [0, 1, 2, 3])
 @pytest.mark.parametrize("steps", [0, 3, 4])
@@ -149,7 +149,7 @@ def test_a_state_without_workers_resumes_with_any_number_of_workers(opener: part
 
 
 @pytest.mark.needs_torch
-@pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed: pip install 'mixture[torch]'")
+@pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed: pip install 'mixture-lock[torch]'")
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_state_inside_a_step_is_refused_where_batches_would_mix_steps(opener: partial, workers: int) -> None:
     from torch.utils.data import DataLoader
@@ -166,7 +166,7 @@ def test_a_state_inside_a_step_is_refused_where_batches_would_mix_steps(opener: 
 
 
 @pytest.mark.needs_torch
-@pytest.mark.skipif(find_spec("torchdata") is None, reason="torchdata is not installed: pip install 'mixture[torch]'")
+@pytest.mark.skipif(find_spec("torchdata") is None, reason="torchdata is not installed: pip install 'mixture-lock[torch]'")
 @pytest.mark.filterwarnings("ignore:'set_vital' is deprecated")  # torchdata 0.11 calls it
 @FEW_CORES
 @pytest.mark.parametrize("formatted", [True, False])

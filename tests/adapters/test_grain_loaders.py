@@ -17,7 +17,7 @@ from mixture.testing import difference
 
 pytestmark = [
     pytest.mark.needs_torch,
-    pytest.mark.skipif(find_spec("grain") is None, reason="Grain is not installed: pip install 'mixture[grain]'"),
+    pytest.mark.skipif(find_spec("grain") is None, reason="Grain is not installed: pip install 'mixture-lock[grain]'"),
 ]
 
 

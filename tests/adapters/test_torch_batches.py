@@ -25,7 +25,7 @@ pytestmark = [
     pytest.mark.needs_torch,
     pytest.mark.skipif(
         find_spec("torch") is None or find_spec("torchdata") is None,
-        reason="torch is not installed: pip install 'mixture[torch]'",
+        reason="torch is not installed: pip install 'mixture-lock[torch]'",
     ),
     pytest.mark.filterwarnings("ignore:This DataLoader will create"),  # this machine has fewer cores than workers
     pytest.mark.filterwarnings("ignore:'set_vital' is deprecated"),  # torchdata 0.11 calls it

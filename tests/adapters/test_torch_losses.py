@@ -15,7 +15,7 @@ from mixture.errors import StreamError
 
 pytestmark = [
     pytest.mark.needs_torch,
-    pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed: pip install 'mixture[torch]'"),
+    pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed: pip install 'mixture-lock[torch]'"),
 ]
 
 

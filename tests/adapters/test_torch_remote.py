@@ -60,7 +60,7 @@ def test_steps_of_a_service_are_those_of_the_store_and_it_has_no_single_sequence
 
 
 @pytest.mark.needs_torch
-@pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed: pip install 'mixture[torch]'")
+@pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed: pip install 'mixture-lock[torch]'")
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_loader_over_a_service_is_that_over_the_store(url: str, opener: partial, workers: int) -> None:

@@ -1,4 +1,4 @@
-"""The program as `pip install mixture` leaves it, without the packages of the service."""
+"""The program as `pip install mixture-lock` leaves it, without the packages of the service."""
 
 from __future__ import annotations
 
@@ -32,5 +32,5 @@ def test_commands_of_the_service_say_what_to_install(tmp_path, arguments):
     )
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("error[extra-missing]: ")
-    assert "pip install 'mixture[api]'" in done.stderr
+    assert "pip install 'mixture-lock[api]'" in done.stderr
     assert len(done.stderr.splitlines()) == 1

@@ -163,7 +163,7 @@ for number, embed in enumerate(["tfidf-svd", "wordllama", "some/model"]):
     done = subprocess.run([sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, check=False)
     lines = done.stdout.splitlines()
     assert [line.split()[0] for line in lines] == ["no-sklearn", *["embedder-not-installed"] * 2], done.stderr
-    for line, package in zip(lines, ("'mixture[cluster]'", "wordllama", "sentence-transformers"), strict=True):
+    for line, package in zip(lines, ("'mixture-lock[cluster]'", "wordllama", "sentence-transformers"), strict=True):
         assert f"pip install {package}" in line
 
 

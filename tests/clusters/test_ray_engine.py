@@ -12,7 +12,7 @@ import pytest
 
 pytestmark = [
     pytest.mark.needs_ray,
-    pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed: pip install 'mixture[ray]'"),
+    pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed: pip install 'mixture-lock[ray]'"),
 ]
 
 

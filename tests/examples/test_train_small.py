@@ -12,7 +12,7 @@ import pytest
 
 pytestmark = [
     pytest.mark.needs_torch,
-    pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed: pip install 'mixture[torch]'"),
+    pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed: pip install 'mixture-lock[torch]'"),
 ]
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "train_small.py"
