@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from api.catalog_map import sums
-from api.grouping import grouped
 from mixture.catalog import Catalog
+from mixture.catalog.grouping import grouped
 
 SUMS = ("domains", "tokens", "share", "documents", "tokens_per_document")
 _LARGEST_INT64 = 2**63 - 1

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from api.composition import Groups
 from api.run_models import NextBoundary, Standing
 from mixture.plan import Lock
+from mixture.plan.composition import Groups
 
 FIGURES = (
     "domains",

@@ -21,7 +21,6 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from api.builtin import BuiltinMixtures
 from api.caching import Lifetime
-from api.composition import Groups, group
 from api.conditions import Conditions
 from api.document_facts import KeptFacts
 from api.example_texts import TypicalTexts
@@ -41,6 +40,7 @@ from api.what_if_answer import WhatIfAnswer
 from mixture.catalog import Catalog
 from mixture.errors import MixtureError, nearest
 from mixture.plan import Explanation, Lock
+from mixture.plan.composition import Groups, group
 from mixture.store import Store
 
 KEPT_GROUPS = 128

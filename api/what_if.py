@@ -11,7 +11,6 @@ from typing import Any, cast
 
 from api.bundle_tables import lay_out
 from api.bundles import weight_sets
-from api.grouping import grouped
 from api.library import LoadedMixture
 from api.pathless import told_without
 from api.problems import Problem
@@ -21,6 +20,7 @@ from api.what_if_heading import changed_name, heading
 from api.what_if_shares import Asked, share_of
 from mixture.catalog import Catalog
 from mixture.catalog.cells import cell_text
+from mixture.catalog.grouping import grouped
 from mixture.catalog.table import Cell
 from mixture.errors import nearest
 from mixture.file_names import SPEC_FILE

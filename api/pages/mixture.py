@@ -9,7 +9,6 @@ from typing import Any, cast
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict
 
-from api.composition import group
 from api.library import LoadedMixture
 from api.lineages import KnownLineage
 from api.pages.catalog_facts import pinned
@@ -28,6 +27,7 @@ from mixture.catalog.table import Cell
 from mixture.errors import nearest
 from mixture.names import DIGEST_MARK
 from mixture.plan import Level
+from mixture.plan.composition import group
 from mixture.plan.words import listed
 
 FIRST_ROWS = 50

@@ -10,9 +10,9 @@ from itertools import pairwise
 
 from pydantic import BaseModel, ConfigDict
 
-from api.composition import Groups, evenly
 from api.pages.figures import integer
 from mixture.plan import Lock
+from mixture.plan.composition import Groups, evenly
 from mixture.plan.stairs import changes_inside
 
 BANDS = 7

@@ -11,7 +11,6 @@ from starlette.responses import Response
 
 from api import problems
 from api.columns import By, Where, columns_of
-from api.composition import FIGURES, STRETCH, at_phases, composition, evenly
 from api.formats import Format, TableFormat, json_answer
 from api.lists import Listed, Page
 from api.problems import Problem
@@ -21,6 +20,7 @@ from api.services import AppServices, AskedMixture
 from api.tables import table_answer, table_responses
 from mixture.errors import nearest
 from mixture.plan import Lock
+from mixture.plan.composition import FIGURES, STRETCH, at_phases, composition, evenly
 
 router = APIRouter(prefix="/v1/mixtures", tags=["composition"], dependencies=[Reads])
 

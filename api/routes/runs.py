@@ -13,7 +13,6 @@ from api import problems
 from api.bodies import VisibleText
 from api.caching import Lifetime
 from api.columns import By, Where, columns_of
-from api.composition import group
 from api.formats import JsonOnly, TableFormat
 from api.library import LoadedMixture
 from api.lists import LARGEST_NUMBER, Listed, Page, PageQuery, number_after, page_answer, page_of
@@ -30,6 +29,7 @@ from api.tables import list_answer, table_answer, table_responses
 from mixture.errors import nearest
 from mixture.names import DIGEST_MARK
 from mixture.plan import parting_step
+from mixture.plan.composition import group
 
 router = APIRouter(prefix="/v1/runs", tags=["runs"], route_class=TokenFirst)
 MOST_SHOWN = 20

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from mixture_folder import write_mixture
 
-from api.composition import at_phases, composition, evenly, group
 from mixture.catalog import Catalog, read_catalog
 from mixture.plan import Lock
+from mixture.plan.composition import at_phases, composition, evenly, group
 
 SPEC = """\
 mixture: small

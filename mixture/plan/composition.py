@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from api.grouping import grouped
 from mixture.catalog import Catalog
+from mixture.catalog.grouping import grouped
 from mixture.plan import Lock
 from mixture.schedule import Schedule
 
