@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from api.composition import FIGURES, STRETCH
+from mixture.plan.composition import FIGURES, STRETCH
 from api.queries import wrong_query
 from mixture.catalog import Catalog, Overview
 from mixture.catalog.catalog import CATALOG_COLUMNS

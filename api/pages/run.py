@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict
 
-from api.composition import group
+from mixture.plan.composition import group
 from api.library import LoadedMixture
 from api.pages.mixture_chart import LINE, WIDTH, Mark, marks_of
 from api.pages.mixture_columns import first_column, group_columns

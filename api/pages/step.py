@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict
 
-from api.composition import composition, group
+from mixture.plan.composition import composition, group
 from api.library import LoadedMixture
 from api.pages.mixture_columns import first_column, group_columns
 from api.pages.mixture_rows import cell_text, titles_of
