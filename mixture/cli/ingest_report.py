@@ -70,18 +70,44 @@ def _warnings(report: IngestReport) -> list[str]:
     warnings += [f"attribute {name!r} has values of several types: they are kept as text" for name in report.mixed]
     shared = {domain.name: domain.shared_ids for domain in report.domains if domain.shared_ids}
     if shared:
-        worst = sorted(shared, key=lambda name: (-shared[name], name))[:5]
-        some = ", ".join(f"{shared[name]:,} of {name!r}" for name in worst) + (", …" if len(shared) > 5 else "")
         warnings.append(
             f"{sum(shared.values()):,} documents have an id that another document of their domain has, with another "
-            f"text: {some}; all are kept, and a takedown of the id takes each"
+            f"text: {_worst(shared)}; all are kept, and a takedown of the id takes each"
         )
+    warnings += _token_warnings(report)
     if report.not_held:
         some = ", ".join(map(repr, report.not_held[:5])) + (", …" if len(report.not_held) > 5 else "")
         warnings.append(f"no document of {some} is held out: none is below the share, or fits below max")
     if report.quarantine:
         warnings.append(f"{report.path / 'quarantine.parquet'}: {report.quarantine:,} rows left out, with their places")
     return warnings
+
+
+def _token_warnings(report: IngestReport) -> list[str]:
+    """What is to be said of texts that spell the tokenizer's own tokens."""
+    from mixture.store import EndInText, TokenInText
+
+    dropped = "it is dropped, so that each document has one (`end_of_document_in_text: keep` keeps it)"
+    kept = "it is kept, so that these documents have two (`end_of_document_in_text: drop` drops it)"
+    result = dropped if report.end_of_document_in_text is EndInText.DROP else kept
+    inside = "it is kept, and a reader that splits documents at this token splits them there"
+    words = {
+        TokenInText.END: f"texts end with the tokenizer's end-of-document: {{}}; {result}",
+        TokenInText.BEGINNING: f"texts begin with what the tokenizer puts before a text: {{}}; {result}",
+        TokenInText.END_INSIDE: f"texts have the tokenizer's end-of-document inside: {{}}; {inside}",
+    }
+    warnings = []
+    for kind, sentence in words.items():
+        counts = {one.name: one.tokens_in_text[kind] for one in report.domains if kind in one.tokens_in_text}
+        if counts:
+            warnings.append(f"{sum(counts.values()):,} {sentence.format(_worst(counts))}")
+    return warnings
+
+
+def _worst(counts: Mapping[str, int]) -> str:
+    """The five largest counts of domains."""
+    worst = sorted(counts, key=lambda name: (-counts[name], name))[:5]
+    return ", ".join(f"{counts[name]:,} of {name!r}" for name in worst) + (", …" if len(counts) > 5 else "")
 
 
 def report_json(report: IngestReport) -> dict[str, object]:
@@ -102,6 +128,7 @@ def report_json(report: IngestReport) -> dict[str, object]:
                 "tokens": domain.tokens,
                 "dropped": _values(domain.dropped),
                 "shared_ids": domain.shared_ids,
+                "tokens_in_text": _values(domain.tokens_in_text),
             }
             for domain in report.domains
         ],
@@ -116,6 +143,7 @@ def report_json(report: IngestReport) -> dict[str, object]:
         "mixed": list(report.mixed),
         "not_held": list(report.not_held),
         "quarantine": report.quarantine,
+        "end_of_document_in_text": report.end_of_document_in_text.value,
     }
 
 

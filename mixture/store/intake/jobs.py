@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from mixture.errors import IngestError, Place
 from mixture.store.documents import document_schema
@@ -30,11 +31,12 @@ from mixture.store.intake.quarantine import (
     printable,
     start_of,
 )
-from mixture.store.intake.report import NO_ROW, Reason
+from mixture.store.intake.report import NO_ROW, EndInText, Reason
 from mixture.store.intake.runs import ATTRIBUTE, DocumentKeys, Entry, Names, Run, RunWriter
 from mixture.store.intake.texts import UNREADABLE, read
 from mixture.store.intake.token_writer import TokenWriter
 from mixture.store.intake.tokenizer import TextRefused, Tokenizer
+from mixture.store.intake.tokens_in_text import TextTokens, TokensInText
 from mixture.store.intake.values import Kind
 from mixture.store.manifest import TOKENS, DomainRecord, content_digest
 from mixture.store.tables import StoredDocuments
@@ -67,6 +69,7 @@ class ReadResult:
     kinds:             what the values of attributes are
     rows:              documents read, those dropped included; files without a byte, and unreadable ones, are none
     unreadable:        what was found to be unreadable while it was read, and is not among the documents
+    tokens_in_text:    how many documents spell the tokenizer's own tokens
     """
 
     group: int
@@ -77,6 +80,7 @@ class ReadResult:
     kinds: dict[str, frozenset[Kind]]
     rows: int
     unreadable: tuple[Problem, ...] = ()
+    tokens_in_text: tuple[TokensInText, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +94,7 @@ class ReadJob:
     holdouts: Holdouts
     seed: int
     dtype: str
+    end_of_document_in_text: EndInText
 
     def run(self, making: Making, tokenizer: Tokenizer, advance: Advance) -> ReadResult:
         """Read, tokenise and sort. A piece that is found to be unreadable leaves no document. Errors: IngestError."""
@@ -130,6 +135,7 @@ class ReadJob:
         chances, names = Chances(self.seed), Names(self.seed, self.columns.domain)
         bounds = cache(lambda domain: self.holdouts.of(domain).bound)
         ward = Ward()
+        text_tokens = TextTokens(tokenizer.before, tokenizer.end_of_document, self.end_of_document_in_text)
         seen: set[str] = set()
         kinds: defaultdict[str, set[Kind]] = defaultdict(set)
         rows = 0
@@ -142,7 +148,8 @@ class ReadJob:
                 for attribute, some in batch.kinds.items():
                     kinds[attribute] |= some
                 rows += len(batch.documents) + sum(left.reason not in NO_ROW for left in batch.dropped)
-                for document, ids in zip(batch.documents, _encode(batch, tokenizer, piece), strict=True):
+                encoded = self._encoded(batch, tokenizer, piece, text_tokens)
+                for document, ids in zip(batch.documents, encoded, strict=True):
                     if not len(ids):
                         start = start_of(document.text)
                         left = LeftOut(Reason.NO_TOKENS, document.domain, document.at, document.id, start)
@@ -168,7 +175,25 @@ class ReadJob:
             kinds={name: frozenset(some) for name, some in kinds.items()},
             rows=rows,
             unreadable=problems,
+            tokens_in_text=text_tokens.counts,
         )
+
+    def _encoded(
+        self, batch: Batch, tokenizer: Tokenizer, piece: Piece, text_tokens: TextTokens
+    ) -> list[NDArray[np.unsignedinteger]]:
+        """The ids of a batch's documents. Errors: IngestError `tokenizer-failed`, `id-outside-vocabulary`."""
+        encoded = _encode(batch, tokenizer, piece)
+        if not encoded:
+            return encoded
+        joined = np.concatenate(encoded)  # of all documents at once, for many are small
+        # Before a narrower type makes other ids of them.
+        _check_ids(joined, encoded, batch, tokenizer.record.vocabulary, piece)
+        if not text_tokens.may_be_in(joined, sum(1 for ids in encoded if len(ids))):
+            return encoded
+        return [
+            text_tokens.checked(ids, document.domain or str(self.domain)) if len(ids) else ids
+            for document, ids in zip(batch.documents, encoded, strict=True)
+        ]
 
 
 class _PieceUnreadable(Exception):  # noqa: N818 it is no error of a caller's
@@ -191,10 +216,10 @@ def _readable(number: int, piece: Piece, columns: Columns) -> Iterator[Batch]:
         raise _PieceUnreadable(number, problem) from error
 
 
-def _encode(batch: Batch, tokenizer: Tokenizer, piece: Piece) -> list[np.ndarray]:
-    """The ids of a batch's documents; what the tokenizer refuses is named, and a document with ids that are none."""
+def _encode(batch: Batch, tokenizer: Tokenizer, piece: Piece) -> list[NDArray[np.unsignedinteger]]:
+    """The ids of a batch's documents; what the tokenizer refuses is named."""
     try:
-        encoded = tokenizer.encode([document.text for document in batch.documents])
+        return tokenizer.encode([document.text for document in batch.documents])
     except TextRefused as error:
         identity = _identity(batch.documents[error.number])
         raise IngestError(
@@ -204,9 +229,17 @@ def _encode(batch: Batch, tokenizer: Tokenizer, piece: Piece) -> list[np.ndarray
             hint="a tokenizer needs a token for what is unknown, in its vocabulary, or bytes to fall back on",
             document=identity,
         ) from error
-    vocabulary = tokenizer.record.vocabulary
-    # Before a narrower type makes other ids of them; of all documents at once, for many are small.
-    if encoded and np.concatenate(encoded).max(initial=0) >= vocabulary:
+
+
+def _check_ids(
+    joined: NDArray[np.unsignedinteger],
+    encoded: Sequence[NDArray[np.unsignedinteger]],
+    batch: Batch,
+    vocabulary: int,
+    piece: Piece,
+) -> None:
+    """Raise IngestError, `id-outside-vocabulary`, for a document with ids that are none."""
+    if joined.max(initial=0) >= vocabulary:
         number, largest = next((n, int(ids.max())) for n, ids in enumerate(encoded) if ids.max(initial=0) >= vocabulary)
         identity = _identity(batch.documents[number])
         raise IngestError(
@@ -215,7 +248,6 @@ def _encode(batch: Batch, tokenizer: Tokenizer, piece: Piece) -> list[np.ndarray
             place=Place(file=str(piece.file.path)),
             document=identity,
         )
-    return encoded
 
 
 def _identity(document: Document) -> str:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import IO, Any
 
 from mixture.errors import IngestError, Place
+from mixture.json_text import unique_object
 from mixture.store.intake.batch import Batch, Columns, Piece
 from mixture.store.intake.matching import Compression, SourceFile
 from mixture.store.intake.quarantine import LeftOut, start_of
 from mixture.store.intake.report import Reason
 from mixture.store.intake.unpacking import LARGEST_DOCUMENT, unpacked
-from mixture.units import quote
 
 _TOGETHER = 1 << 22  # bytes of source that are handed on together
 _PIECE = 1 << 26
@@ -118,16 +117,7 @@ def first_keys(file: SourceFile) -> tuple[str, ...]:
     return ()
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose keys are there once: of two values, which is meant is anybody's guess."""
-    row = dict(pairs)
-    if len(row) != len(pairs):
-        key, _ = Counter(key for key, _ in pairs).most_common(1)[0]
-        raise ValueError(f"the key {quote(key)} is in it twice")
-    return row
-
-
-_JSON = json.JSONDecoder(object_pairs_hook=_object)  # made once it costs 0.3 us a line more than json.loads
+_JSON = json.JSONDecoder(object_pairs_hook=unique_object)  # made once it costs 0.3 us a line more than json.loads
 
 
 def _add_line(batch: Batch, data: bytes, columns: Columns, folder: Mapping[str, str | None], at: int) -> None:

@@ -12,7 +12,7 @@ from mixture.store.intake.jobs import MergedDomain, ReadResult
 from mixture.store.intake.lines import first_keys
 from mixture.store.intake.matching import FileFormat
 from mixture.store.intake.quarantine import Example, printable
-from mixture.store.intake.report import ColumnReport, DomainReport, Empty, IngestReport, Reason
+from mixture.store.intake.report import ColumnReport, DomainReport, Empty, IngestReport, Reason, TokenInText
 from mixture.store.intake.sources import SourceGroup, Sources
 from mixture.store.intake.targets import Target
 from mixture.store.intake.texts import place_of
@@ -113,10 +113,13 @@ def report(
 ) -> IngestReport:
     """What an ingest tells. shared: documents with a shared id, by domain; quarantine: rows of the table."""
     dropped: dict[str | None, Counter[Reason]] = {}
+    in_text: dict[str, Counter[TokenInText]] = {}
     for results in read:
         for result in results:
             for one in result.dropped:
                 dropped.setdefault(one.domain, Counter())[one.reason] += one.count
+            for some in result.tokens_in_text:
+                in_text.setdefault(some.domain, Counter())[some.kind] += some.count
     names = {target.name for target, _ in made}
     by_column, holdouts = sources.by_column, sources.holdouts
     known = {domain.name: domain for domain in sources.domains}
@@ -134,11 +137,12 @@ def report(
                 tokens=merged.record.tokens,
                 dropped=_ordered(counts),
                 shared_ids=shared.get(target.name, 0),
+                tokens_in_text=_kinds(in_text.get(target.name, Counter())),
             )
         )
     # A domain that a column names may have no row that is a document.
     reports += [
-        DomainReport(name, None, None, 0, 0, _ordered(counts), 0)
+        DomainReport(name, None, None, 0, 0, _ordered(counts), 0, _kinds(in_text.get(name, Counter())))
         for name, counts in dropped.items()
         if name is not None and name not in names
     ]
@@ -161,7 +165,12 @@ def report(
             and target.name + HELD_OUT_ENDING not in names
         ),
         quarantine=quarantine,
+        end_of_document_in_text=sources.end_of_document_in_text,
     )
+
+
+def _kinds(counts: Counter[TokenInText]) -> dict[TokenInText, int]:
+    return {kind: counts[kind] for kind in TokenInText if counts[kind]}
 
 
 def _ordered(counts: Counter[Reason]) -> dict[Reason, int]:

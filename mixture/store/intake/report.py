@@ -83,6 +83,30 @@ class Empty(StrEnum):
     ALLOW = "allow"
 
 
+class TokenInText(StrEnum):
+    """A token of the tokenizer's own that the text of a document spells, and the tokenizer takes for that token.
+
+    END:        the text ends with end-of-document
+    BEGINNING:  it begins with what the tokenizer puts before every text
+    END_INSIDE: end-of-document stands inside the text, white space behind it included
+    """
+
+    END = "end-of-document"
+    BEGINNING = "beginning-of-document"
+    END_INSIDE = "end-of-document-inside"
+
+
+class EndInText(StrEnum):
+    """What becomes of end-of-document where a text itself ends with it, and of the beginning where it begins with it.
+
+    DROP: it is dropped, so that each document has one
+    KEEP: it is kept, and a second one follows it, or stands before it
+    """
+
+    DROP = "drop"
+    KEEP = "keep"
+
+
 class Skipped(StrEnum):
     """Why a file that a pattern matches is not read.
 
@@ -130,6 +154,7 @@ class DomainReport:
     dropped:              documents left out, by reason; with `documents`, and those held out, they are all that were
                           read of it
     shared_ids:           documents kept whose id another document of the domain has, with another text
+    tokens_in_text:       documents read whose text spells the tokenizer's end-of-document or beginning, by kind
     """
 
     name: str
@@ -139,6 +164,7 @@ class DomainReport:
     tokens: int
     dropped: Mapping[Reason, int]
     shared_ids: int
+    tokens_in_text: Mapping[TokenInText, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +185,7 @@ class IngestReport:
     mixed:       attributes whose values are of several types, which are kept as text
     not_held:    domains of which a share was to be held out, and no document is
     quarantine:  rows in the store's table of documents left out; `dropped` counts all of them
+    end_of_document_in_text: what became of end-of-document where a text ends with it
     """
 
     path: Path
@@ -170,6 +197,7 @@ class IngestReport:
     mixed: tuple[str, ...] = ()
     not_held: tuple[str, ...] = ()
     quarantine: int = 0
+    end_of_document_in_text: EndInText = EndInText.DROP
 
     @property
     def documents(self) -> int:

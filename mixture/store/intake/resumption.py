@@ -14,13 +14,14 @@ from mixture.store.intake.batch import Piece
 from mixture.store.intake.holdout import Holdouts
 from mixture.store.intake.jobs import MergedDomain, MergeResult, ReadResult
 from mixture.store.intake.parts import Kept, Parts, asked_otherwise, note_asked, part_key, together, without_place
-from mixture.store.intake.report import Unreadable
+from mixture.store.intake.report import EndInText, Unreadable
 from mixture.store.intake.sources import SourceGroup, Sources
 from mixture.store.intake.texts import check_errors, split_all
 from mixture.store.intake.workplace import Workplace, remove
 from mixture.store.manifest import BYTES, TokenizerRecord
 
-_FORMAT = "mixture-part/2"
+_ASKED = ("end_of_document", "end_of_document_in_text", "dtype", "seed", "file_tokens")
+_FORMAT = "mixture-part/3"
 _MERGE_BYTES = 1 << 23  # a part costs as much as to merge some MB: small domains are merged together
 _MERGE_DOMAINS = 1000
 
@@ -63,17 +64,24 @@ class Options:
     dtype: str
     seed: int
     file_tokens: int
+    end_of_document_in_text: EndInText
 
     @property
     def asked(self) -> dict[str, str]:
         """In words, by name."""
         words = {"tokenizer": f"{self.tokenizer.name} ({str(self.tokenizer.digest)[:12]})"}
-        return words | {name: str(getattr(self, name)) for name in ("end_of_document", "dtype", "seed", "file_tokens")}
+        return words | {name: str(getattr(self, name)) for name in _ASKED}
 
     def reading(self, group: SourceGroup, holdouts: Holdouts) -> tuple[object, ...]:
         """What decides what comes of a piece of some files, beside the piece."""
         library = "" if self.tokenizer.name == BYTES else version("tokenizers")
-        made_with = (self.tokenizer.digest, self.end_of_document, self.dtype, self.seed)
+        made_with = (
+            self.tokenizer.digest,
+            self.end_of_document,
+            self.end_of_document_in_text,
+            self.dtype,
+            self.seed,
+        )
         held = sorted(holdouts.own.items()) if group.name is None else []
         bounds = [(name, one.bound) for name, one in held]
         others = (holdouts.others if group.name is None else holdouts.of(group.name)).bound

@@ -28,7 +28,7 @@ from mixture.store.intake.holdout import HOLDOUT, NOTHING, Holdout, Holdouts, re
 from mixture.store.intake.labels import LABELS, Labels, label_columns, read_labels
 from mixture.store.intake.matching import FileFormat, Matcher, SourceFile
 from mixture.store.intake.recognition import recognised
-from mixture.store.intake.report import Skipped
+from mixture.store.intake.report import EndInText, Skipped
 from mixture.store.intake.runs import ORIGIN
 from mixture.store.intake.splits import chosen_split
 from mixture.units import quote
@@ -87,6 +87,7 @@ class Sources:
     by_column:        the files whose rows say of which domain they are
     holdout:          of domains that do not say their own
     end_of_document:  the tokenizer's token for it; None: one of the usual names
+    end_of_document_in_text: what becomes of it where a text ends with it
     tokenizer_name:   what catalog and spec call the tokenizer; None: by its file
     dtype:            the store's; None: the smallest that holds the vocabulary
     labels:           columns of the catalog, a value for each of `domains`
@@ -98,6 +99,7 @@ class Sources:
     by_column: SourceGroup | None
     holdout: Holdout
     end_of_document: str | None
+    end_of_document_in_text: EndInText
     tokenizer_name: str | None
     dtype: TokenType | None
     labels: dict[str, pa.Array[Any]]
@@ -155,6 +157,7 @@ def read_sources(path: Path) -> Sources:
         by_column=SourceGroup(None, *_found(by_column, matcher)) if by_column is not None else None,
         holdout=fields.get("holdout", NOTHING),
         end_of_document=fields.get("end_of_document"),
+        end_of_document_in_text=fields.get("end_of_document_in_text", EndInText.DROP),
         tokenizer_name=fields.get("tokenizer_name"),
         dtype=fields.get("dtype"),
         labels=labels,
@@ -342,6 +345,12 @@ _SOURCES = {
     "holdout": _HELD_OUT,
     "end_of_document": Key(
         read_text, TEXT, "The tokenizer's token for it. Default: one of the usual names.", ("<|endoftext|>",)
+    ),
+    "end_of_document_in_text": Key(
+        lambda node: read_word(node, EndInText, code="unknown-rule"),
+        words(EndInText),
+        "What becomes of it where a text itself ends with it. Default: drop.",
+        ("keep",),
     ),
     "tokenizer_name": Key(
         read_text, TEXT, "What catalog and spec call the tokenizer. Default: its file's name.", ("org/tokenizer",)

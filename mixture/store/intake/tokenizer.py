@@ -41,6 +41,11 @@ class Tokenizer(Protocol):
     def record(self) -> TokenizerRecord: ...
     @property
     def end_of_document(self) -> int: ...
+    @property
+    def before(self) -> Sequence[int]:
+        """The ids that it puts before every text."""
+        ...
+
     def encode(self, texts: Sequence[str]) -> list[NDArray[np.unsignedinteger]]:
         """The ids of each text, end-of-document last, as the tokenizer gives them: in a type that holds them all.
 
@@ -102,6 +107,7 @@ class ByteTokenizer:
     """The bytes of the text in UTF-8 as ids 0 to 255, and 256 behind every document."""
 
     end_of_document = 256
+    before = ()
     record = TokenizerRecord(name=BYTES, digest=hashlib.sha256(_BYTE_RULE.encode()).hexdigest(), vocabulary=257)
 
     def encode(self, texts: Sequence[str]) -> list[NDArray[np.unsignedinteger]]:
@@ -121,8 +127,9 @@ class JsonTokenizer:
 
     What it puts before a text, as a rule a token for the beginning, stays; where that is end-of-document itself it is
     left out, for the document before has just ended with it. What it puts behind a text is left out, and exactly one
-    end-of-document put there. Text that spells a special token, such as ``</s>``, is text. Truncation and padding,
-    which many files carry from training, are switched off.
+    end-of-document put there. Text that spells a special token, such as ``</s>``, is text, unless the model's own
+    vocabulary makes that token of it, as many unigram models do, or the token is not marked as special. Truncation and
+    padding, which many files carry from training, are switched off.
     """
 
     def __init__(self, definition: bytes, choice: TokenizerChoice) -> None:
@@ -148,7 +155,7 @@ class JsonTokenizer:
             digest=hashlib.sha256(definition).hexdigest(),
             vocabulary=max(vocabulary.values()) + 1,
         )
-        self._before = [token for token in self._before_text(choice) if token != self.end_of_document]
+        self.before = [token for token in self._before_text(choice) if token != self.end_of_document]
 
     def _before_text(self, choice: TokenizerChoice) -> list[int]:
         """What it puts before a text: what stands before the text's own tokens where it marks them as the text's."""
@@ -195,7 +202,7 @@ class JsonTokenizer:
 
     def _framed(self, ids: list[int]) -> NDArray[np.unsignedinteger]:
         # An array takes a list of numbers in 5 ns each, NumPy in 110.
-        framed = array("I", [*self._before, *ids, self.end_of_document] if ids else ())
+        framed = array("I", [*self.before, *ids, self.end_of_document] if ids else ())
         return np.frombuffer(framed, np.uint32)
 
 

@@ -65,7 +65,14 @@ class Work:
     def run(self, out: Path, earlier: Earlier) -> IngestReport:
         """Make the store and put it to its place."""
         end_of_document = self.tokenizer.end_of_document
-        options = Options(self.tokenizer.record, end_of_document, str(self.dtype), self.seed, self.file_tokens)
+        options = Options(
+            self.tokenizer.record,
+            end_of_document,
+            str(self.dtype),
+            self.seed,
+            self.file_tokens,
+            self.sources.end_of_document_in_text,
+        )
         begun, parts, dropped, reasons = begin(self.sources, options, self.place, earlier, self.unreadable)
         reads = self._reads(begun)
         self._tell(begun, reads, dropped, reasons)
@@ -134,6 +141,7 @@ class Work:
                     holdouts=holdouts,
                     seed=self.seed,
                     dtype=str(self.dtype),
+                    end_of_document_in_text=self.sources.end_of_document_in_text,
                 )
                 files = dict.fromkeys(piece.file for piece in group)
                 part = Part(job, tuple(keys), tuple(files), self.place.folder)

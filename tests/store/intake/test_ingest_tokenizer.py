@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 from store.makers import WriteSources, write_lines
-from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers, processors
 
 from mixture.errors import IngestError, SpecError, StoreError
-from mixture.store import Reason, Store, ingest, open_store, verify_store
+from mixture.store import Reason, Resumed, Store, TokenInText, ingest, open_store, verify_store
 
 WORDS = ["one", "two", "three"]
 
@@ -287,3 +287,85 @@ def test_a_text_that_the_tokenizer_can_not_cut_is_an_error_that_names_its_docume
 def test_a_tokenizer_whose_name_is_not_utf8_is_called_by_an_escape(tmp_path: Path, sources: WriteSources):
     path = make_tokenizer(tmp_path / "t.json", special=["<eos>"]).rename(tmp_path / os.fsdecode(b"t\xff.json"))
     assert store_of(tmp_path, sources, path, ["one"]).tokenizer == "t\\udcff"
+
+
+def unigram(path: Path, *, around: bool = False) -> Path:
+    """A unigram tokenizer, which makes `</s>` of a text that spells it, as those of T5 and XLM-R do."""
+    pieces = [("<unk>", 0.0), ("</s>", 0.0), ("<s>", 0.0), ("▁", -2.0), ("a", -3.0), ("b", -3.0)]
+    tokenizer = Tokenizer(models.Unigram(pieces, 0))
+    tokenizer.add_special_tokens(["</s>", "<s>"])
+    if around:
+        tokenizer.post_processor = processors.TemplateProcessing(
+            single="<s> $A </s>", special_tokens=[("<s>", 2), ("</s>", 1)]
+        )
+    tokenizer.save(str(path))
+    return path
+
+
+SPELLED = ["a</s>", "b</s></s>", "a</s>b", "a</s>b</s>", "b</s> ", "ab", "</s>a", "<s>b</s>"]
+
+
+@pytest.mark.parametrize("around", [False, True])
+@pytest.mark.parametrize("choice", ["", "drop", "keep"])
+def test_end_of_document_that_a_text_ends_with_is_counted_and_dropped_or_kept(
+    tmp_path: Path, sources: WriteSources, around: bool, choice: str
+):
+    tokenizer = unigram(tmp_path / "t.json", around=around)
+    write_lines(tmp_path / "in.jsonl", ({"text": text, "id": str(n)} for n, text in enumerate(SPELLED)))
+    write_lines(tmp_path / "rows.jsonl", [{"text": "b</s>", "kind": "by column"}, {"text": "ab", "kind": "none"}])
+    listing = sources(
+        (f"end_of_document_in_text: {choice}\n" if choice else "")
+        + "domains: {web: {files: [in.jsonl], id: id}}\nfiles: [rows.jsonl]\ndomain_column: kind"
+    )
+    report = ingest(listing, tmp_path / "store", tokenizer=str(tokenizer))
+    assert verify_store(report.path) == []
+    in_text = {domain.name: dict(domain.tokens_in_text) for domain in report.domains}
+    web = {TokenInText.END: 4, TokenInText.END_INSIDE: 4}
+    if around:
+        web = {TokenInText.END: 4, TokenInText.BEGINNING: 1, TokenInText.END_INSIDE: 4}
+    assert in_text == {"by column": {TokenInText.END: 1}, "none": {}, "web": web}
+    assert report.end_of_document_in_text == (choice or "drop")
+    store = open_store(report.path)
+    first = [2] if around else []
+    dropped = [[4, 1], [5, 1], [4, 1, 5, 1], [4, 1, 5, 1], [5, 1, 0, 1], [4, 5, 1], [1, 4, 1], [5, 1]]
+    kept = [[4, 1, 1], [5, 1, 1, 1], [4, 1, 5, 1], [4, 1, 5, 1, 1], [5, 1, 0, 1], [4, 5, 1], [1, 4, 1], [2, 5, 1, 1]]
+    expected = kept if choice == "keep" else dropped
+    if not around:
+        expected[-1] = [2, *expected[-1]] if choice != "keep" else expected[-1]  # nothing is put before a text
+    assert [tokens_of(store, str(n)) for n in range(len(SPELLED))] == [first + ids for ids in expected]
+
+
+def test_a_text_of_nothing_but_end_of_document_is_left_out_unless_it_is_kept(tmp_path: Path, sources: WriteSources):
+    tokenizer = unigram(tmp_path / "t.json", around=True)
+    write_lines(tmp_path / "in.jsonl", [{"text": "</s>", "id": "0"}, {"text": "a", "id": "1"}, {"text": "<s></s>"}])
+    for choice, dropped, tokens in (("drop", {Reason.NO_TOKENS: 2}, 3), ("keep", {}, 3 + 3 + 4)):
+        listing = sources(f"end_of_document_in_text: {choice}\ndomains: {{web: {{files: [in.jsonl], id: id}}}}")
+        report = ingest(listing, tmp_path / choice, tokenizer=str(tokenizer))
+        assert (report.domains[0].dropped, report.tokens) == (dropped, tokens)
+
+
+def test_a_token_that_is_not_marked_as_special_is_counted_as_well(tmp_path: Path, sources: WriteSources):
+    tokenizer = Tokenizer(models.WordLevel({"one": 0, "<|endoftext|>": 1, "<unk>": 2}, unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    tokenizer.add_tokens([AddedToken("<|endoftext|>", special=False)])
+    tokenizer.save(str(tmp_path / "t.json"))
+    store = store_of(tmp_path, sources, tmp_path / "t.json", ["one<|endoftext|>", "one <|endoftext|> \n", "one"])
+    assert [tokens_of(store, str(n)) for n in range(3)] == [[0, 1], [0, 1], [0, 1]]
+
+
+def test_parts_that_were_read_with_the_other_choice_are_read_again(tmp_path: Path, sources: WriteSources):
+    tokenizer = unigram(tmp_path / "t.json")
+    write_lines(tmp_path / "a.jsonl", [{"text": "a</s>"}])
+    (tmp_path / "b.jsonl").write_text("[1]\n")
+    told: list[Resumed] = []
+    for choice in ("keep", "drop"):
+        listing = sources(
+            f"end_of_document_in_text: {choice}\ndomains: {{a: {{files: [a.jsonl]}}, b: {{files: [b.jsonl]}}}}"
+        )
+        if choice == "keep":
+            with pytest.raises(IngestError, match="no line of its files is a JSON object"):
+                ingest(listing, tmp_path / "store", tokenizer=str(tokenizer), processes=1)
+            (tmp_path / "b.jsonl").write_text('{"text": "b"}\n')
+    report = ingest(listing, tmp_path / "store", tokenizer=str(tokenizer), processes=1, resumed=told.append)
+    assert report.tokens == 2 + 2
+    assert "end_of_document_in_text" in told[0].reasons[0]
