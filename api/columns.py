@@ -9,7 +9,8 @@ from fastapi import Query
 
 from api.queries import wrong_query
 from mixture.catalog import Catalog
-from mixture.errors import nearest
+from mixture.catalog.grouping import grouping_columns
+from mixture.errors import CatalogError
 
 MOST_COLUMNS = 20
 
@@ -42,16 +43,7 @@ def columns_of(catalog: Catalog, by: Sequence[str], *, taken: Collection[str]) -
 
     Raises Problem 422: `unknown-column`, `bad-columns`.
     """
-    known = catalog.table.column_names
-    names = [name for part in by if part for name in ([part] if part in known else map(str.strip, part.split(",")))]
-    for name in names:
-        shown = name[:100]
-        if name not in known:
-            hint = nearest(shown, known) or f"its columns: {', '.join(known)}"
-            raise wrong_query("by", f"the catalog has no column {shown!r}", "unknown-column", hint=hint, column=shown)
-        if name in taken:
-            detail, hint = f"{shown!r} is what is answered: it can not be summed by", "it may stand in `where`"
-            raise wrong_query("by", detail, "bad-columns", hint=hint, column=shown)
-        if names.count(name) > 1:
-            raise wrong_query("by", f"the column {shown!r} stands more than once", "bad-columns", column=shown)
-    return tuple(names)
+    try:
+        return grouping_columns(catalog.table.column_names, by, taken=taken)
+    except CatalogError as error:
+        raise wrong_query("by", error.message, error.code, hint=error.hint, **error.facts) from error

@@ -4,6 +4,8 @@ from mixture.plan.amend import amend
 from mixture.plan.amend_report import AmendedDomain, amended_domains, amended_json
 from mixture.plan.amendment import Amendment
 from mixture.plan.caps import tokens_over_cap
+from mixture.plan.composition import GroupTokens, group, group_domains, group_tokens
+from mixture.plan.crossings import Crossing, crossings
 from mixture.plan.diff import Diff, Distance, Figures, Move, PhasePair, Resized, diff
 from mixture.plan.diff_files import is_lock, read_sides
 from mixture.plan.diff_markdown import diff_markdown
@@ -44,11 +46,13 @@ __all__ = [
     "Checked",
     "Diff",
     "Distance",
+    "Crossing",
     "DomainChange",
     "Explanation",
     "Figures",
     "Finding",
     "FirstSpec",
+    "GroupTokens",
     "Level",
     "Lock",
     "LockPhase",
@@ -72,6 +76,7 @@ __all__ = [
     "amended_json",
     "amendment_json",
     "check_lock",
+    "crossings",
     "decimal",
     "diff",
     "diff_json",
@@ -81,6 +86,9 @@ __all__ = [
     "finding_json",
     "first_spec",
     "fraction_of",
+    "group",
+    "group_domains",
+    "group_tokens",
     "half_l1",
     "hellinger",
     "is_lock",

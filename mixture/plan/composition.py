@@ -6,8 +6,9 @@ domain, such as the tokens that a run has read, sums them with `Groups.sums`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
@@ -16,8 +17,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from mixture.catalog import Catalog
-from mixture.catalog.grouping import grouped
-from mixture.plan import Lock
+from mixture.catalog.grouping import Key, grouped
+from mixture.plan.lock import Lock
 from mixture.schedule import Schedule
 
 I64 = npt.NDArray[np.int64]
@@ -70,20 +71,93 @@ class Groups:
 
 
 def group(lock: Lock, catalog: Catalog, columns: Sequence[str], rows: Sequence[int] | None = None) -> Groups:
-    """The groups by these columns of the catalog; none: one group. rows: those of the catalog that count; None: all."""
-    domain_of = {catalog.index(domain.name): d for d, domain in enumerate(lock.data.domains)}
+    """The groups by these columns of the catalog; none: one group. rows: those of the catalog that count; None: all.
+
+    An amended run may have domains that left the catalog: without `rows` they are a group whose values are null.
+
+    Raises CatalogError, `unknown-domain`, where the catalog lacks a domain of any other run.
+    """
+    names = set(catalog.names) if lock.amends is not None and rows is None else None
+    gone = [d for d, domain in enumerate(lock.data.domains) if names is not None and domain.name not in names]
+    there = sorted({*range(len(lock.data.domains))} - {*gone})
+    domain_of = {catalog.index(lock.data.domains[d].name): d for d in there}
     chosen = None if rows is None else set(rows)
     found = grouped(catalog.table, columns, (row for row in domain_of if chosen is None or row in chosen))
-    members = [[domain_of[row] for row in held] for held in found.values()]
+    members = {key: [domain_of[row] for row in held] for key, held in found.items()}
+    if gone:
+        members.setdefault((None,) * len(columns), []).extend(gone)  # null is last, and all null last of all
+    types = tuple(catalog.table.schema.field(name).type for name in columns)
+    return _groups(lock, tuple(columns), types, members)
+
+
+def group_domains(lock: Lock) -> Groups:
+    """Each domain of the lock alone, in order of names: what needs no catalog."""
+    members = {(name,): [d] for name, d in sorted((domain.name, d) for d, domain in enumerate(lock.data.domains))}
+    return _groups(lock, ("domain",), (pa.string(),), members)
+
+
+def _groups(
+    lock: Lock, columns: tuple[str, ...], types: tuple[pa.DataType, ...], members: Mapping[Key, Sequence[int]]
+) -> Groups:
     return Groups(
-        columns=tuple(columns),
-        types=tuple(catalog.table.schema.field(name).type for name in columns),
-        keys=tuple(found),
-        domains=tuple(map(len, members)),
-        tokens=tuple(sum(lock.data.domains[d].held for d in held) for held in members),
-        _members=np.array([d for held in members for d in held], dtype=np.int64),
-        _bounds=np.cumsum([0, *map(len, members)]),
+        columns=columns,
+        types=types,
+        keys=tuple(members),
+        domains=tuple(map(len, members.values())),
+        tokens=tuple(sum(lock.data.domains[d].held for d in held) for held in members.values()),
+        _members=np.array([d for held in members.values() for d in held], dtype=np.int64),
+        _bounds=np.cumsum([0, *map(len, members.values())]),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class GroupTokens:
+    """What a run draws of a group of domains before a step, and from there on. Tokens count as often as they are read.
+
+    key:     its values in the columns
+    domains: how many it has, and `tokens` those that they have together, of a pool those that it holds
+    weights: shares of all tokens drawn before the step, from it on, and in the run; None where none are
+    """
+
+    key: Key
+    domains: int
+    tokens: int
+    tokens_so_far: int
+    tokens_to_come: int
+    weights: tuple[Fraction | None, Fraction | None, Fraction | None]
+
+    @property
+    def epochs_so_far(self) -> Fraction | None:
+        """Tokens drawn before the step ÷ tokens; None without any."""
+        return Fraction(self.tokens_so_far, self.tokens) if self.tokens else None
+
+    @property
+    def epochs(self) -> Fraction | None:
+        """Tokens drawn by the whole run ÷ tokens; None without any."""
+        return Fraction(self.tokens_so_far + self.tokens_to_come, self.tokens) if self.tokens else None
+
+
+def group_tokens(lock: Lock, groups: Groups, step: int) -> tuple[GroupTokens, ...]:
+    """What the run draws of each group before a step, and from it on. Raises ScheduleError, `step-out-of-range`."""
+    schedule = lock.schedule()
+    before, all_steps = schedule.tokens(step), schedule.tokens(schedule.steps)
+    drawn = [(int(one.sum()), groups.sums(one)) for one in (before, all_steps - before, all_steps)]
+    return tuple(
+        GroupTokens(
+            key=key,
+            domains=groups.domains[i],
+            tokens=groups.tokens[i],
+            tokens_so_far=drawn[0][1][i],
+            tokens_to_come=drawn[1][1][i],
+            weights=_weights([(own[i], whole) for whole, own in drawn]),
+        )
+        for i, key in enumerate(groups.keys)
+    )
+
+
+def _weights(parts: Sequence[tuple[int, int]]) -> tuple[Fraction | None, Fraction | None, Fraction | None]:
+    so_far, to_come, run = (Fraction(part, whole) if whole else None for part, whole in parts)
+    return so_far, to_come, run
 
 
 def evenly(stretch: range, points: int) -> list[range]:
