@@ -9,17 +9,19 @@ import signal
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from functools import cache, partial
 from types import FrameType
 from typing import Any
 
 import anyio.to_thread
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
+from starlette.routing import BaseRoute
 
 from api import problems, routes
-from api.description import describe
+from api.description import describe, page_paths
 from api.edge import TRACE_HEADER, Edge
 from api.formats import Suffixes
 from api.heads import Heads
@@ -58,9 +60,13 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.services = services
     app.openapi = lambda: describe(app)  # type: ignore[method-assign]
     problems.install(app, page=problem_page)
+    page_routes: list[BaseRoute] = []
     for package in (routes, pages):
         for module in sorted(found.name for found in pkgutil.iter_modules(package.__path__)):
-            app.include_router(importlib.import_module(f"{package.__name__}.{module}").router)
+            router: APIRouter = importlib.import_module(f"{package.__name__}.{module}").router
+            app.include_router(router, include_in_schema=package is routes)
+            page_routes += router.routes if package is pages else []
+    app.state.page_paths = cache(partial(page_paths, page_routes))
     return app
 
 
@@ -95,6 +101,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     services.stopping.clear()
     await anyio.to_thread.run_sync(_warm, services)
     await anyio.to_thread.run_sync(app.openapi)
+    await anyio.to_thread.run_sync(app.state.page_paths)
     loop = asyncio.get_running_loop()
     # A loop that waits is not woken by what a handler of signals does in its thread.
     with _told_at_once(lambda: loop.call_soon_threadsafe(services.stopping.set)):

@@ -5,10 +5,12 @@ Besides what routes say of themselves, every operation has the problems that any
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from starlette.routing import BaseRoute
 
 from api.problems import CODE_HEADER, CODES, MEDIA_TYPE, ProblemBody, documented
 
@@ -61,6 +63,12 @@ def describe(app: FastAPI) -> dict[str, Any]:
     if app.openapi_schema is None:
         app.openapi_schema = _describe(app)
     return app.openapi_schema
+
+
+def page_paths(routes: Sequence[BaseRoute]) -> Mapping[str, Mapping[str, Any]]:
+    """The same of pages, by path and method: it is not published, and says which parameters a page has."""
+    paths: dict[str, dict[str, Any]] = get_openapi(title="pages", version="", routes=routes)["paths"]
+    return paths
 
 
 def _describe(app: FastAPI) -> dict[str, Any]:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Annotated, Any
 
-from fastapi import Depends, Request
+from fastapi import Depends, Query, Request
+from pydantic import BeforeValidator, Field
+from starlette.datastructures import QueryParams
 
+from api.lists import LARGEST_NUMBER
 from api.problems import Problem, pointer_token
 from mixture.errors import nearest
 
-LONGEST_SHOWN = 100
+LONGEST_SHOWN, MOST_NAMES = 100, 20
 
 
 def wrong_query(name: str, detail: str, code: str, *, hint: str | None = None, **facts: object) -> Problem:
@@ -30,26 +33,25 @@ def check_step(step: int, steps: int, *, name: str = "step", where: str = "query
 
 
 async def _known_names(request: Request) -> None:
-    """Refuse parameters that the description of the operation does not have: `?stpe=5` is no request for everything.
+    """Refuse parameters that the description of the operation, or page, does not have: `?stpe=5` is no request for
+    everything.
 
     And those that stand twice and are no lists: of `?step=1&step=2`, nobody can tell which is meant; and whole numbers
-    that are not digits: `1_000`, `1.0`. What is not described (pages, figures for Prometheus) has no parameters, and is
-    as it is whatever is asked.
+    that are not digits: `1_000`, `1.0`. What programs ask with parameters of their own (figures for Prometheus, files
+    that pages load) is as it is whatever is asked.
 
     Raises Problem 422: `unknown-parameter`, with the name that is nearest; `invalid-request`.
     """
     if not request.query_params and not request.path_params:
         return
-    operation = request.app.openapi()["paths"].get(request.scope["route"].path_format, {}).get(request.method.lower())
-    if operation is None or operation.get("tags") == ["service"]:
+    operation = _operation(request)
+    if operation is None or operation.get("tags") in FREE:
         return
     described = {(one["in"], one["name"]): one["schema"] for one in operation.get("parameters", ())}
-    known = {name: schema for (where, name), schema in described.items() if where == "query"}
-    for name in request.query_params:
-        _check_known(name, known)
-        if len(request.query_params.getlist(name)) > 1 and not _holds(known[name], "array"):
-            detail = f"the parameter {name!r} stands more than once, and has one value"
-            raise wrong_query(name, detail, "invalid-request", parameter=name)
+    if not operation.get(OWN_NAMES):
+        check_names(
+            request.query_params, {name: schema for (where, name), schema in described.items() if where == "query"}
+        )
     said = [("query", name, text) for name, text in request.query_params.multi_items()]
     said += [("path", name, text) for name, text in request.path_params.items() if isinstance(text, str)]
     said += [
@@ -58,25 +60,44 @@ async def _known_names(request: Request) -> None:
         if where == "header" and name in request.headers
     ]
     for where, name, text in said:
+        if not text and operation.get("tags") == PAGES:
+            continue  # a form sends fields that were left empty
         if _holds(described.get((where, name), {}), "integer") and not DIGITS.fullmatch(text):
             errors = [{"in": where, "pointer": f"/{name}", "detail": NOT_DIGITS, "code": "int_parsing"}]
             several = _several(name, text) if _holds(described[where, name], "array") else None
             raise Problem(422, f"{where} /{name}: {NOT_DIGITS}", hint=several, errors=errors)
 
 
-def _check_known(name: str, known: Collection[str]) -> None:
-    if name not in known:
-        shown = name[:LONGEST_SHOWN]
-        hint = nearest(shown, known) or (f"its parameters: {', '.join(known)}" if known else "it has none")
-        detail = f"there is no parameter {shown!r} here"
-        raise wrong_query(shown, detail, "unknown-parameter", hint=hint, parameter=shown)
+FREE = (["service"], ["assets"])
+PAGES = ["pages"]
+"""Tags of operations."""
+OWN_NAMES = "x-own-names"
+"""Of an operation that checks the names of its parameters itself, since they depend on the mixture."""
 
 
-async def _fields_of_page(request: Request) -> None:
-    """The same of a page, which no description has: its parameters are those that its function takes."""
-    known = [one.alias for one in request.scope["route"].dependant.query_params]
-    for name in request.query_params:
-        _check_known(name, known)
+def _operation(request: Request) -> Mapping[str, Any] | None:
+    """The description of what a request is for: an operation, or a page; None for what is not described."""
+    path, method = request.scope["route"].path_format, request.method.lower()
+    every = (request.app.openapi()["paths"], request.app.state.page_paths())
+    return next((paths[path][method] for paths in every if method in paths.get(path, {})), None)
+
+
+def check_names(given: QueryParams, known: Mapping[str, Mapping[str, Any]]) -> None:
+    """Raise Problem 422 for a parameter that is not known, `unknown-parameter`, or given twice, `invalid-request`.
+
+    known: the JSON Schema of each parameter
+    """
+    for name in given:
+        if name not in known:
+            shown = name[:LONGEST_SHOWN]
+            hint = nearest(shown, known) or (
+                f"its parameters: {', '.join(list(known)[:MOST_NAMES])}" if known else "it has none"
+            )
+            detail = f"there is no parameter {shown!r} here"
+            raise wrong_query(shown, detail, "unknown-parameter", hint=hint, parameter=shown)
+        if len(given.getlist(name)) > 1 and not _holds(known[name], "array"):
+            detail = f"the parameter {name!r} stands more than once, and has one value"
+            raise wrong_query(name, detail, "invalid-request", parameter=name)
 
 
 DIGITS = re.compile(r"-?[0-9]+", re.ASCII)
@@ -95,7 +116,11 @@ def _several(name: str, text: str) -> str | None:
     return "&".join(f"{name}={part}" for part in parts) if all(map(DIGITS.fullmatch, parts)) else None
 
 
-PageFields = Depends(_fields_of_page)
-"""For a page's `dependencies`: it refuses parameters that it does not have."""
 KnownNames = Depends(_known_names)
-"""For the application's `dependencies`: every operation refuses parameters that it does not have, or has once."""
+"""For the application's `dependencies`: operations and pages refuse parameters that they do not have, or have once."""
+
+_EMPTY = BeforeValidator(lambda text: text or None)
+FormNumber = Annotated[Annotated[int, Field(ge=0, le=LARGEST_NUMBER)] | None, _EMPTY, Query()]
+"""A number of a form, from 0; None where its field was left empty."""
+FormCount = Annotated[Annotated[int, Field(ge=1, le=LARGEST_NUMBER)] | None, _EMPTY, Query()]
+"""The same, from 1."""

@@ -10,12 +10,15 @@ import pyarrow as pa
 
 from api.positions import slots_batch
 from api.problems import Problem
-from api.queries import check_step
+from api.queries import check_step, wrong_query
+from mixture.errors import StreamError
 from mixture.plan import Lock
 from mixture.schedule import Schedule
 from mixture.store import Store, attribute_text
 from mixture.store.documents import PLACE
+from mixture.stream import rank_slots
 from mixture.stream.masks import Masks
+from mixture.stream.ranks import check_rank
 
 MOST_DOCUMENTS = 10_000
 """Sequences that are asked for together end behind the one with which they have so many documents."""
@@ -29,6 +32,26 @@ def schedule_with(lock: Lock, step: int) -> Schedule:
     schedule = lock.schedule()
     check_step(step, schedule.steps, where="path")
     return schedule
+
+
+def asked_slots(size: int, rank: int | None, world_size: int | None) -> range:
+    """The slots of a step of `size` sequences that are asked for: a rank's, or all.
+
+    Raises Problem 422: `invalid-request` for a rank without a number of ranks or the other way round; `rank-invalid`.
+    """
+    if rank is None and world_size is None:
+        return range(size)
+    if rank is None or world_size is None:
+        missing = "rank" if rank is None else "world_size"
+        hint = "ranks count from 0 to world_size - 1"
+        raise wrong_query(
+            missing, f"rank and world_size go together: {missing} is missing", "invalid-request", hint=hint
+        )
+    try:
+        check_rank(rank, world_size)
+    except StreamError as error:
+        raise wrong_query("rank", error.message, error.code, hint=error.hint, **error.facts) from error
+    return rank_slots(size, rank, world_size)
 
 
 def weights_at(lock: Lock, step: int) -> npt.NDArray[np.int64]:

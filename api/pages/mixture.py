@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from enum import StrEnum
 from typing import Any, cast
 
 import pyarrow as pa
@@ -14,17 +15,15 @@ from api.lineages import KnownLineage
 from api.pages.catalog_facts import pinned
 from api.pages.catalog_made import MoveView
 from api.pages.mixture_chart import Areas, Label, areas
-from api.pages.mixture_columns import asked_column, group_columns
+from api.pages.mixture_columns import asked_column, group_columns, known_order
 from api.pages.mixture_exports import ExportRow, export_rows
 from api.pages.mixture_lineage import LineageView, lineage_view
 from api.pages.mixture_phases import asked_phase
 from api.pages.mixture_rows import DomainRow, GroupRow, domain_rows, group_rows, titles_of
 from api.pages.titles import says_the_same
-from api.queries import wrong_query
 from mixture.catalog import Overview
 from mixture.catalog.cells import cell_text
 from mixture.catalog.table import Cell
-from mixture.errors import nearest
 from mixture.names import DIGEST_MARK
 from mixture.plan import Level
 from mixture.plan.composition import group
@@ -39,6 +38,12 @@ LEVELS = [level.value for level in Level]
 MOST_DRAWN = "-tokens_drawn"
 PLAIN, PERHAPS = ("domain", "tokens", "tokens_drawn", "share"), ("epochs", "max_epochs")
 """Columns of domains to sort by: those with a figure for each, and those that may be without."""
+
+
+class Listing(StrEnum):
+    """How much of a long table a page lists, where it is not the first rows."""
+
+    ALL = "all"
 
 
 class PhaseRow(BaseModel):
@@ -251,16 +256,12 @@ def _order(sort: str | None, phases: Sequence[str]) -> tuple[str, Callable[[Doma
     Raises Problem 422 `unknown-sort`.
     """
     asked = sort or MOST_DRAWN
-    column = asked.removeprefix("-")
-    if column.startswith("weight:") and column.removeprefix("weight:") in phases:
-        index = phases.index(column.removeprefix("weight:"))
-        return asked, lambda row: row.weights[index]
+    by_phase = {f"weight:{phase}": index for index, phase in enumerate(phases)}
+    column = known_order(asked, (*PLAIN, "group", *PERHAPS, *by_phase))
+    if column in by_phase:
+        return asked, lambda row: row.weights[by_phase[column]]
     if column == "group":
         return asked, lambda row: row.group or ""
     if column in PLAIN:
         return asked, lambda row: getattr(row, column)
-    if column in PERHAPS:
-        return asked, lambda row: -1.0 if getattr(row, column) is None else getattr(row, column)
-    known = (*PLAIN, "group", *PERHAPS, *(f"weight:{phase}" for phase in phases))
-    hint = nearest(column, known) or f"right here: {', '.join(known[:20])}"
-    raise wrong_query("sort", f"domains can not be sorted by {column!r}", "unknown-sort", hint=hint)
+    return asked, lambda row: -1.0 if getattr(row, column) is None else getattr(row, column)

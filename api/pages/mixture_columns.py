@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mixture.plan.composition import FIGURES, STRETCH
 from api.queries import wrong_query
 from mixture.catalog import Catalog, Overview
 from mixture.catalog.catalog import CATALOG_COLUMNS
 from mixture.errors import nearest
+from mixture.plan.composition import FIGURES, STRETCH
 
 NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
 FEW = 60
@@ -52,6 +52,15 @@ def known_column(by: str, columns: Sequence[str]) -> str:
         hint = nearest(by, columns) or (f"right here: {', '.join(columns[:20])}" if columns else None)
         raise wrong_query("by", f"domains can not be grouped by {by!r}", "unknown-column", hint=hint)
     return by
+
+
+def known_order(sort: str, columns: Sequence[str]) -> str:
+    """The column of an order; `-` before it: the largest first. Raises Problem 422 `unknown-sort`."""
+    column = sort.removeprefix("-")
+    if column not in columns:
+        hint = nearest(column, columns) or f"right here: {', '.join(columns[:20])}"
+        raise wrong_query("sort", f"domains can not be sorted by {column!r}", "unknown-sort", hint=hint)
+    return column
 
 
 def _groups(catalog: Catalog, name: str) -> int | None:

@@ -13,7 +13,7 @@ from api.library import LoadedMixture
 from api.pages.catalog_facts import pinned
 from api.pages.mixture import rows_shown
 from api.pages.mixture_columns import group_columns
-from api.pages.mixture_rows import domain_rows, group_rows, titles_of, weight_at_end
+from api.pages.mixture_rows import cell_text, domain_rows, group_rows, titles_of, weight_at_end
 from api.problems import Problem, pointer_token
 from api.what_if_answer import WhatIfAnswer, WhatIfDomain
 from mixture.catalog import Overview
@@ -102,6 +102,14 @@ class WhatIfView(_Frozen):
         rows = [{**row.model_dump(), "domain": row.name} for row in self.domains]
         figures = ("share_before", "share", "epochs_before", "epochs", "max_epochs")
         return pa.Table.from_pylist(rows, pa.schema(kinds | dict.fromkeys(figures, pa.float64())))
+
+
+def field_names(mixture: LoadedMixture, by: str) -> list[str]:
+    """The names of the form's fields, whose rows are the values of a column, and of what else its address says."""
+    phases = [phase.name for phase in mixture.lock.phases]
+    keys = {cell_text(cell): None for cell in mixture.catalog.table[by].to_pylist()}
+    shares = (f"share:{phase}:{key}" for phase in phases for key in keys if key is not None)
+    return ["by", "rows", "budget", *(f"until:{phase}" for phase in phases), *shares]
 
 
 def asked_of(

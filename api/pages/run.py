@@ -9,10 +9,9 @@ from typing import Any
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict
 
-from mixture.plan.composition import group
 from api.library import LoadedMixture
 from api.pages.mixture_chart import LINE, WIDTH, Mark, marks_of
-from api.pages.mixture_columns import first_column, group_columns
+from api.pages.mixture_columns import asked_column, group_columns
 from api.pages.mixture_rows import Reach, cell_text, reach_of, titles_of
 from api.pages.run_losses import LossLine, loss_lines, mean_loss
 from api.planned import PlannedDomains
@@ -21,6 +20,7 @@ from api.run_figures import read_by, standing
 from api.run_models import Standing
 from mixture.catalog import Overview
 from mixture.plan import Lock, lineage_of
+from mixture.plan.composition import group
 
 SHOWN_LINES = 12
 """Of the log, the last."""
@@ -181,7 +181,9 @@ def run_view(
     mixture: what it trains on, None where that is gone
     entries: the last of its log, in order
     changes: those with which it went on under another lock, in order
-    by:      a column of the catalog to group by; one that there is not counts as none
+    by:      a column of the catalog to group by
+
+    Raises Problem 422 `unknown-column`.
     """
     step = 0 if run.last is None else run.last.step
     made = dict[str, Any](by=None, columns=(), groups=(), capped=(), phases=(), amendments=(), standing=None)
@@ -237,7 +239,7 @@ def _losses(entries: Sequence[ProgressEntry], mixture: LoadedMixture | None) -> 
 def _consumed(mixture: LoadedMixture, step: int, by: str | None, overview: Overview | None) -> dict[str, Any]:
     own = mixture.domain_column
     columns = group_columns(mixture.catalog, own)
-    chosen = by if by in columns else first_column(mixture.catalog, own, overview)
+    chosen = asked_column(mixture.catalog, own, by, overview)
     domains = _lines(mixture, step, own)
     groups = domains if chosen == own else _lines(mixture, step, chosen)
     titles = titles_of(overview, chosen)

@@ -7,13 +7,13 @@ from typing import Any
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict
 
-from mixture.plan.composition import composition, group
 from api.library import LoadedMixture
-from api.pages.mixture_columns import first_column, group_columns
+from api.pages.mixture_columns import asked_column, group_columns, known_order
 from api.pages.mixture_rows import cell_text, titles_of
 from api.pages.step_sequences import SequenceLine, StoreState, sequence_lines
-from api.step_reads import schedule_with, weights_at
+from api.step_reads import asked_slots, schedule_with, weights_at
 from mixture.catalog import Overview
+from mixture.plan.composition import composition, group
 from mixture.schedule import WHOLE
 from mixture.store import Store
 from mixture.stream import rank_slots
@@ -68,7 +68,8 @@ class StepView(_Frozen):
     groups:    those that are weighted or read here, the largest weight first
     domains:   those that are weighted or read here, in the order `sort`
     shown:     how many of the domains that are read the page lists
-    slots:     the sequences that are shown, from slot `first_slot`; store: whether their documents could be looked up
+    begin_slot, end_slot: what is asked for: slots of `rank`, or all; up to the end, which is not among them
+    slots:     those of them that are shown, from slot `first_slot`; store: whether their documents could be looked up
     is_even:   whether `world_size` ranks, where one is given, read equally many sequences
     """
 
@@ -96,8 +97,11 @@ class StepView(_Frozen):
     groups: tuple[ReadLine, ...]
     domains: tuple[ReadLine, ...]
     world_size: int | None
+    rank: int | None
     is_even: bool
     ranks: tuple[RankLine, ...]
+    begin_slot: int
+    end_slot: int
     first_slot: int
     slots: tuple[SequenceLine, ...]
     next_slot: int | None
@@ -169,24 +173,28 @@ def step_view(
     by: str | None = None,
     sort: str | None = None,
     whole: bool = False,
-    first_slot: int = 0,
+    first_slot: int | None = None,
+    rank: int | None = None,
     world_size: int | None = None,
     store: Store | None = None,
     overview: Overview | None = None,
 ) -> StepView:
-    """The view of a step. A column or an order that there is not counts as none, a slot behind the last as the last.
+    """The view of a step. A slot behind the last counts as the last, so that one can go from step to step.
 
     ref:        how the page names the mixture; None: by its name
     by:         a column of the catalog to group by
+    first_slot: where the sequences that are shown begin, None: with the first
+    rank:       whose sequences are shown, None: all
     world_size: the number of ranks, to say which of them reads what
     store:      where documents are looked up
 
-    Raises Problem 422 `step-out-of-range`.
+    Raises Problem 422: `step-out-of-range`, `unknown-column`, `unknown-sort`; those of `asked_slots`.
     """
     lock, catalog = mixture.lock, mixture.catalog
     schedule, own = schedule_with(lock, step), mixture.domain_column
-    columns = group_columns(catalog, own)
-    chosen = by if by in columns else first_column(catalog, own, overview)
+    size, length = schedule.batch_of(step), schedule.length_of(step)
+    slots = asked_slots(size, rank, world_size) if rank is not None else range(size)
+    chosen = asked_column(catalog, own, by, overview)
     cells = [cell_text(cell) for cell in catalog.table[chosen].to_pylist()]
     titles = titles_of(overview, chosen)
     lines = _lines(mixture, step, own)
@@ -195,15 +203,14 @@ def step_view(
         for line in lines
         if line.weight or line.sequences
     ]
-    order = sort if sort and sort.removeprefix("-") in (*_TEXTS, *_TABLE) else MOST_READ
-    column = order.removeprefix("-")
+    order = sort or MOST_READ
+    column = known_order(order, (*_TEXTS, *_TABLE))
     domains.sort(key=lambda one: one.key or "")
     domains.sort(key=lambda one: _sort_key(getattr(one, column), column), reverse=order.startswith("-"))
     groups = [] if chosen == own else [one for one in _lines(mixture, step, chosen) if one.weight or one.sequences]
-    size, length = schedule.batch_of(step), schedule.length_of(step)
-    first = min(first_slot, size - 1)
+    first = max(slots.start, min(first_slot or 0, slots.stop - 1))
     shown, state = sequence_lines(
-        schedule, step, range(first, min(first + SHOWN_SLOTS, size)), store, masks_for(lock), world_size
+        schedule, step, range(first, min(first + SHOWN_SLOTS, slots.stop)), store, masks_for(lock), world_size
     )
     end = first + len(shown)
     phase = lock.phase_of(step)
@@ -227,7 +234,7 @@ def step_view(
         run_tokens=int(schedule.tokens(schedule.steps).sum()),
         history=schedule.history(step),
         by=chosen,
-        columns=columns,
+        columns=group_columns(catalog, own),
         domain_column=own,
         sort=order,
         shown=_shown(sum(one.sequences > 0 for one in domains), whole=whole),
@@ -237,11 +244,14 @@ def step_view(
         ),
         domains=tuple(domains),
         world_size=world_size,
+        rank=rank,
         is_even=world_size is None or size % world_size == 0,
         ranks=_ranks(size, world_size),
+        begin_slot=slots.start,
+        end_slot=slots.stop,
         first_slot=first,
         slots=tuple(shown),
-        next_slot=end if end < size else None,
+        next_slot=end if end < slots.stop else None,
         store=state,
     )
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import pyarrow as pa
-from fastapi import APIRouter, Depends, Path, Request
+from fastapi import APIRouter, Depends, Path, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from api import problems
 from api.caching import Lifetime
 from api.formats import NOT_MODIFIED, JsonOnly, TableFormat, json_answer
-from api.lists import Listed, Page, PageAsked, encode_cursor, next_url, number_after, page_query
+from api.lists import LARGEST_NUMBER, Listed, Page, PageAsked, encode_cursor, next_url, number_after, page_query
 from api.nested_tables import sequences_table
 from api.routes.schedules import PositionRow
 from api.security import Reads
 from api.services import AskedMixture
-from api.step_reads import read_sequences, schedule_with
+from api.step_reads import asked_slots, read_sequences, schedule_with
 from api.tables import list_answer, table_responses
 from mixture.names import DIGEST_MARK
 from mixture.stream.masks import masks_for
@@ -131,22 +131,35 @@ def show(asked: AskedMixture, step: StepNumber, request: Request) -> Response:
         **problems.documented(404, 409),
     },
 )
-def sequences(asked: AskedMixture, step: StepNumber, form: TableFormat, page: SlotsQuery, request: Request) -> Response:
+def sequences(
+    asked: AskedMixture,
+    step: StepNumber,
+    form: TableFormat,
+    page: SlotsQuery,
+    request: Request,
+    rank: Annotated[
+        int | None,
+        Query(ge=0, le=LARGEST_NUMBER, examples=[3], description="Only what this rank reads, of `world_size`."),
+    ] = None,
+    world_size: Annotated[
+        int | None, Query(ge=1, le=LARGEST_NUMBER, examples=[8], description="The number of ranks, with `rank`.")
+    ] = None,
+) -> Response:
     """The step's sequences in order of slots, each with the documents that it reads from where the service has a store.
 
-    A page may be shorter than `limit` where sequences have very many documents. In the other formats a row is a
-    sequence and one of its documents, `document_…`.
+    Rank r of R reads slots floor(r·B/R) up to floor((r+1)·B/R) of a step of B. A page may be shorter than `limit` where
+    sequences have very many documents. In the other formats a row is a sequence and one of its documents, `document_…`.
     """
     schedule, store, after = schedule_with(asked.mixture.lock, step), asked.mixture.store, number_after(page)
     masks = masks_for(asked.mixture.lock)
-    size = schedule.batch_of(step)
-    first = 0 if after is None else min(max(after + 1, 0), size)
-    slots = range(first, min(first + page.limit, size))
+    every = asked_slots(schedule.batch_of(step), rank, world_size)
+    first = every.start if after is None else min(max(after + 1, every.start), every.stop)
+    slots = range(first, min(first + page.limit, every.stop))
 
     def make() -> Listed:
         shown = read_sequences(schedule, step, slots, store, masks)
         end = first + len(shown)
-        cursor = encode_cursor(end - 1) if end < size else None
+        cursor = encode_cursor(end - 1) if end < every.stop else None
         return Listed(items=shown, next=cursor, next_url=next_url(request, cursor))
 
     def table(rows: list[dict[str, Any]]) -> pa.Table:

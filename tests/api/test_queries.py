@@ -1,16 +1,21 @@
-"""A query parameter that an operation does not have, or that stands twice, is refused.
+"""A query parameter that an operation or a page does not have, or that stands twice, is refused.
 
 Left out silently, it would answer another question.
 """
 
 from __future__ import annotations
 
+import html
 import json
+from collections.abc import Iterator
+from typing import Any
 
 import httpx2
 import pytest
-from api_helpers import ask
+from api_helpers import MIXTURES, ask
+from fastapi import FastAPI
 
+from api import Settings, create_app
 from api.openapi import COMMITTED
 from api.repository import Scope
 
@@ -126,6 +131,101 @@ def test_nothing_is_written_by_a_request_that_has_one(make_app):
     assert ask(app, "GET", "/v1/runs").json()["items"] == []
 
 
+BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[FastAPI, dict[str, Any]]]:
+    """A service with a run, and the description of its pages by address."""
+    data = tmp_path_factory.mktemp("pages")
+    app = create_app(Settings(data_dir=data, mixtures_dirs=(MIXTURES / "demo",), rate_per_second=0))
+    services = app.state.services
+    shown = services.mixture("demo")
+    run = services.repository.create_run(mixture="demo", digest=shown.digest, name=None, by="tests").run
+    described = {
+        path.format(**PARTS | {"run_id": run.id}): operation["get"]
+        for path, operation in app.state.page_paths().items()
+        if operation["get"]["tags"] == ["pages"]
+    }
+    assert len(described) >= 13
+    yield app, described
+    services.close()
+
+
+def problem_page(answer: httpx2.Response, code: str) -> str:
+    assert (answer.status_code, answer.headers["X-Error-Code"]) == (422, code), answer.text
+    assert answer.headers["content-type"].startswith("text/html")
+    return html.unescape(answer.text)
+
+
+def test_every_page_refuses_a_parameter_that_it_has_not_in_words_and_in_data(pages):
+    app, described = pages
+    for address in described:
+        page = problem_page(ask(app, "GET", f"{address}?nothing-has-this=1", headers=BROWSER), "unknown-parameter")
+        assert "'nothing-has-this'" in page
+        refused(ask(app, "GET", f"{address}?nothing-has-this=1"), "nothing-has-this")
+
+
+def test_every_page_has_a_parameter_once_and_a_whole_number_in_digits(pages):
+    app, described = pages
+    asked = [(address, one) for address, page in described.items() for one in page.get("parameters", ())]
+    queries = [(address, one["name"], one["schema"]) for address, one in asked if one["in"] == "query"]
+    numbers = [(address, name) for address, name, schema in queries if "'integer'" in str(schema)]
+    assert len(queries) > len(numbers) > 12
+    for address, name, _ in queries:
+        problem_page(ask(app, "GET", f"{address}?{name}=1&{name}=1", headers=BROWSER), "invalid-request")
+    for address, name in numbers:
+        for text in ("1_0", "1.0", "+1", "%201"):
+            problem_page(ask(app, "GET", f"{address}?{name}={text}", headers=BROWSER), "invalid-request")
+    for text in ("1_0", "1.0"):
+        problem_page(ask(app, "GET", f"/mixtures/demo/steps/{text}", headers=BROWSER), "invalid-request")
+
+
+@pytest.mark.parametrize(
+    ("address", "code", "hint"),
+    [
+        ("/mixtures/demo?by=kin", "unknown-column", "Did you mean 'kind'?"),
+        ("/mixtures/demo?with=demo&by=kin", "unknown-column", "Did you mean 'kind'?"),
+        ("/mixtures/demo?sort=tokns", "unknown-sort", "Did you mean 'tokens'?"),
+        ("/mixtures/demo?phase=midtrainig", "unknown-phase", "Did you mean 'midtraining'?"),
+        ("/mixtures/demo?domains=some", "invalid-request", "'all'"),
+        ("/mixtures/demo?with_phase=midtraining", "invalid-request", "With=NAME"),
+        ("/mixtures/demo?with=demo&sort=tokens", "unknown-sort", "changed most"),
+        ("/mixtures/demo/what-if?by=kin", "unknown-column", "Did you mean 'kind'?"),
+        ("/mixtures/demo/what-if?rows=some", "invalid-request", "Rows=all"),
+        ("/mixtures/demo/what-if?bugdet=5", "unknown-parameter", "Did you mean 'budget'?"),
+        ("/mixtures/demo/what-if?until:pretrain=5", "unknown-parameter", "Did you mean 'until:pretraining'?"),
+        ("/mixtures/demo/what-if?share:pretraining:wob=5", "unknown-parameter", "'share:pretraining:web'?"),
+        ("/mixtures/demo/what-if.yaml?bugdet=5", "unknown-parameter", "Did you mean 'budget'?"),
+        ("/catalogs/demo?measure=epoch", "invalid-request", "'epochs'"),
+        ("/catalogs/demo?rows=kin", "unknown-column", "Did you mean 'kind'?"),
+        ("/catalogs/demo?sort=nam", "unknown-sort", "Did you mean 'name'?"),
+        ("/mixtures/demo/steps/5?by=kin", "unknown-column", "Did you mean 'kind'?"),
+        ("/mixtures/demo/steps/5?sort=tokns", "unknown-sort", "Did you mean 'tokens'?"),
+        ("/mixtures/demo/steps/5?domains=some", "invalid-request", "'all'"),
+        ("/mixtures/demo/steps/5?rank=5", "invalid-request", "world_size is missing"),
+        ("/mixtures/demo/steps/5?rank=5&world_size=5", "rank-invalid", "Ranks count from 0"),
+        ("/mixtures/demo/steps?step=5&position=5", "invalid-request", "Give one of them"),
+    ],
+)
+def test_a_page_takes_nothing_that_it_does_not_know_for_something_else(pages, address: str, code: str, hint: str):
+    assert hint in problem_page(ask(pages[0], "GET", address, headers=BROWSER), code)
+
+
+def test_fields_of_forms_may_be_left_empty(pages):
+    app, described = pages
+    for address in ("/mixtures/demo", "/mixtures/demo/steps/0", "/mixtures/demo/trace", "/mixtures/demo/what-if"):
+        names = [one["name"] for one in described[address].get("parameters", ()) if one["in"] == "query"]
+        names = [name for name in names if name != "domains"] or [
+            "budget",
+            "until:pretraining",
+            "share:pretraining:web",
+        ]
+        assert (
+            ask(app, "GET", f"{address}?{'&'.join(f'{name}=' for name in names)}", headers=BROWSER).status_code == 200
+        )
+
+
 def test_what_has_no_parameters_at_all_is_asked_by_monitors_with_any(client: httpx2.Client):
-    for address in ("/healthz", "/readyz", "/version", "/metrics", "/docs", "/openapi.json"):
+    for address in ("/healthz", "/readyz", "/version", "/metrics", "/docs", "/openapi.json", "/assets/page.js"):
         assert client.get(address, params={"probe": "7"}).status_code == 200, address

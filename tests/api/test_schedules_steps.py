@@ -179,6 +179,21 @@ def test_a_store_that_comes_later_changes_the_answer_and_its_tag(make_app, tmp_p
     assert after.json()["items"][0]["documents"]
 
 
+@pytest.mark.parametrize("world_size", [1, 4, 7, 30])
+def test_a_rank_reads_the_slots_that_its_stream_gives_it(app: FastAPI, store: Store, tmp_path: Path, world_size: int):
+    lock, step = read_lock(tmp_path / "small" / "mixture.lock.json"), 17
+    address, every = f"/v1/mixtures/small/steps/{step}/sequences", []
+    for rank in range(world_size):
+        query = f"rank={rank}&world_size={world_size}&limit=2"
+        items = all_items(app, f"{address}?{query}")
+        batch = next(open_stream(lock, store, rank=rank, world_size=world_size, first_step=step, uneven=True))
+        assert [one["position"] for one in items] == batch.position.tolist()
+        rows = pyarrow.csv.read_csv(pa.BufferReader(ask(app, "GET", f"{address}.csv?{query}").content))
+        assert set(rows["slot"].to_pylist()) == {one["slot"] for one in items[:2]}
+        every += items
+    assert every == all_items(app, address)
+
+
 @pytest.mark.parametrize(
     ("address", "status", "code"),
     [
@@ -191,6 +206,11 @@ def test_a_store_that_comes_later_changes_the_answer_and_its_tag(make_app, tmp_p
         ("steps/5/sequences?limit=201", 422, "invalid-request"),
         ("steps/5/sequences?limit=0", 422, "invalid-request"),
         ("steps/5/sequences?cursor=ImRlbW8i", 422, "bad-cursor"),
+        ("steps/5/sequences?rank=3", 422, "invalid-request"),
+        ("steps/5/sequences?world_size=3", 422, "invalid-request"),
+        ("steps/5/sequences?rank=3&world_size=3", 422, "rank-invalid"),
+        ("steps/5/sequences?rank=-1&world_size=3", 422, "invalid-request"),
+        ("steps/5/sequences?rank=0&world_size=0", 422, "invalid-request"),
         ("steps/5.csv", 406, "not-acceptable"),
     ],
 )

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from api.caching import Freshness, Lifetime, not_modified, tag_of
 from api.pages.assets import KINDS, assets
 
-router = APIRouter(tags=["pages"], include_in_schema=False)
+router = APIRouter(tags=["assets"])
 
 
 @router.get("/assets/{name}")

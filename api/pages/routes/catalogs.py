@@ -23,7 +23,7 @@ from api.queries import wrong_query
 from api.security import Reads
 from api.services import AppServices, AskedMixture, Services
 
-router = APIRouter(tags=["pages"], include_in_schema=False, dependencies=[Reads])
+router = APIRouter(tags=["pages"], dependencies=[Reads])
 
 MOST_MOVES = 20
 """Earlier versions that the page names."""

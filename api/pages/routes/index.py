@@ -14,7 +14,7 @@ from api.security import Reads
 from api.services import AppServices, Services
 from mixture.errors import MixtureError
 
-router = APIRouter(tags=["pages"], include_in_schema=False, dependencies=[Reads])
+router = APIRouter(tags=["pages"], dependencies=[Reads])
 SHOWN_RUNS = 20
 
 

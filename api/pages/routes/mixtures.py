@@ -10,18 +10,18 @@ from starlette.responses import Response
 from api.caching import Lifetime
 from api.lineages import lineage_known
 from api.overviews import overview_of
-from api.pages.mixture import mixture_view
+from api.pages.mixture import Listing, mixture_view
 from api.pages.mixture_compare import compare_view
 from api.pages.moves import moves_of
 from api.pages.render import page_answer
+from api.queries import wrong_query
 from api.security import Reads
 from api.services import AppServices, AskedMixture
 
-router = APIRouter(tags=["pages"], include_in_schema=False, dependencies=[Reads])
+router = APIRouter(tags=["pages"], dependencies=[Reads])
 SHOWN_MOVES = 50
 SHOWN_OTHERS = 200
 """Mixtures whose names are proposed to compare with; any other can be typed."""
-ALL = "all"
 
 Text = Annotated[str | None, Query(max_length=1000)]
 
@@ -33,14 +33,21 @@ def mixture(
     request: Request,
     by: Text = None,
     sort: Text = None,
-    domains: Text = None,
+    domains: Listing | None = None,
     with_: Annotated[str | None, Query(alias="with", max_length=200)] = None,
     phase: Text = None,
     with_phase: Text = None,
 ) -> Response:
     """The page of a mixture, or of two."""
-    shown, overview, whole = asked.mixture, overview_of(asked.mixture), True if domains == ALL else None
+    shown, overview, whole = asked.mixture, overview_of(asked.mixture), True if domains is Listing.ALL else None
+    if with_phase and not with_:
+        hint = "with=NAME names the other mixture"
+        raise wrong_query(
+            "with_phase", "this is a phase of another mixture, and none is named", "invalid-request", hint=hint
+        )
     if with_:
+        if sort:
+            raise wrong_query("sort", "two mixtures are compared in one order, by what changed most", "unknown-sort")
         other = services.mixture(with_)
         other_overview = overview_of(other)
         return page_answer(

@@ -15,11 +15,11 @@ from api.routes.runs import RunId, mixture_of
 from api.security import Reads
 from api.services import AppServices
 
-router = APIRouter(tags=["pages"], include_in_schema=False, dependencies=[Reads])
+router = APIRouter(tags=["pages"], dependencies=[Reads])
 MOST_CHANGES = 20
 """Of the run's lock, the last."""
 READ_ENTRIES = 1000
-"""Of the log, the last: what charts of losses are made of."""
+"""Of the log, the last: what charts of losses are made of. Fewer where their losses are long."""
 
 
 @router.get("/runs/{run_id}")
@@ -28,10 +28,9 @@ def run(
 ) -> Response:
     """The page of a run."""
     record = services.repository.run(run_id)
-    seq = 0 if record.last is None else record.last.seq
     mixture = mixture_of(services, record)
     overview = None if mixture is None else overview_of(mixture)
-    entries = services.repository.progress(run_id, after=max(0, seq - READ_ENTRIES), limit=READ_ENTRIES)
+    entries = services.repository.newest_progress(run_id, limit=READ_ENTRIES)
     changes = services.repository.lock_changes(run_id, limit=MOST_CHANGES)
     return page_answer(
         request,

@@ -11,32 +11,39 @@ from api.caching import Lifetime
 from api.lists import LARGEST_NUMBER
 from api.overviews import overview_of
 from api.pages.catalog_facts import store_of
+from api.pages.mixture import Listing
 from api.pages.render import links_of, page_answer
 from api.pages.step import step_view
+from api.queries import FormCount, FormNumber, wrong_query
 from api.security import Reads
 from api.services import AskedMixture
 
-router = APIRouter(tags=["pages"], include_in_schema=False, dependencies=[Reads])
-MOST_RANKS = 1_000_000
-ALL = "all"
-
-Number = Annotated[int | None, Query(ge=0, le=LARGEST_NUMBER)]
-WorldSize = Annotated[int | None, Query(ge=1, le=MOST_RANKS)]
+router = APIRouter(tags=["pages"], dependencies=[Reads])
 Text = Annotated[str | None, Query(max_length=1000)]
 
 
 @router.get("/mixtures/{ref}/steps")
 @router.get("/mixtures/{ref}/steps/")
 def find(
-    asked: AskedMixture, request: Request, step: Number = None, position: Number = None, world_size: WorldSize = None
+    asked: AskedMixture,
+    request: Request,
+    step: FormNumber = None,
+    position: FormNumber = None,
+    rank: FormNumber = None,
+    world_size: FormCount = None,
 ) -> Response:
-    """Where a form leads: to a step, or to the step and slot of a position."""
+    """Where a form leads: to a step, or to the step and slot of a position, whichever rank reads that."""
     slot = None
     if position is not None:
+        if step is not None:
+            raise wrong_query(
+                "position", "step and position are both given", "invalid-request", hint="give one of them"
+            )
         schedule = asked.mixture.lock.schedule()
         step = schedule.step_of(position)
         slot = position - schedule.positions_before(step)
-    address = links_of(request).step(str(asked.ref), step or 0, slot=slot, world_size=world_size)
+        rank = None
+    address = links_of(request).step(str(asked.ref), step or 0, slot=slot, rank=rank, world_size=world_size)
     return RedirectResponse(address if slot is None else f"{address}#sequences", 303)
 
 
@@ -47,9 +54,10 @@ def step(
     step: Annotated[int, Path(ge=0, le=LARGEST_NUMBER)],
     by: Text = None,
     sort: Text = None,
-    domains: Text = None,
-    slot: Annotated[int, Query(ge=0, le=LARGEST_NUMBER)] = 0,
-    world_size: WorldSize = None,
+    domains: Listing | None = None,
+    slot: FormNumber = None,
+    rank: FormNumber = None,
+    world_size: FormCount = None,
 ) -> Response:
     """The page of a step."""
     mixture, store, overview = asked.mixture, store_of(asked.mixture), overview_of(asked.mixture)
@@ -65,8 +73,9 @@ def step(
             ref=str(asked.ref),
             by=by,
             sort=sort,
-            whole=domains == ALL,
+            whole=domains is Listing.ALL,
             first_slot=slot,
+            rank=rank,
             world_size=world_size,
             store=store,
             overview=overview,

@@ -8,30 +8,27 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from api.caching import Lifetime
-from api.lists import LARGEST_NUMBER
 from api.pages.catalog_facts import store_of
 from api.pages.render import page_answer
 from api.pages.trace import Asked, trace_view
-from api.queries import PageFields
+from api.queries import FormNumber
 from api.security import Reads
 from api.services import AskedMixture
 
-router = APIRouter(tags=["pages"], include_in_schema=False, dependencies=[Reads])
+router = APIRouter(tags=["pages"], dependencies=[Reads])
 
 Text = Annotated[str | None, Query(max_length=10_000)]
-Number = Annotated[str | None, Query(max_length=20, pattern="^[0-9]*$")]
-"""A form sends fields that were left empty."""
 
 
-@router.get("/mixtures/{ref}/trace", dependencies=[PageFields])
+@router.get("/mixtures/{ref}/trace")
 def trace(
     asked: AskedMixture,
     request: Request,
     document: Text = None,
     domain: Text = None,
-    token: Number = None,
-    from_step: Number = None,
-    until: Number = None,
+    token: FormNumber = None,
+    from_step: FormNumber = None,
+    until: FormNumber = None,
     by: Text = None,
 ) -> Response:
     """The page of a trace."""
@@ -39,9 +36,9 @@ def trace(
     wanted = Asked(
         document=document or None,
         domain=domain or None,
-        token=_number(token),
-        from_step=_number(from_step) or 0,
-        until=_number(until),
+        token=token,
+        from_step=from_step or 0,
+        until=until,
         by=by or None,
     )
     return page_answer(
@@ -51,7 +48,3 @@ def trace(
         lifetime=Lifetime.SHORT,
         make=lambda: trace_view(mixture, wanted, ref=str(asked.ref), store=store),
     )
-
-
-def _number(text: str | None) -> int | None:
-    return min(int(text), LARGEST_NUMBER) if text else None

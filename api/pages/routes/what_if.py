@@ -10,11 +10,14 @@ from pydantic import ValidationError
 from starlette.responses import Response
 
 from api.caching import Lifetime
+from api.library import LoadedMixture
 from api.overviews import overview_of
+from api.pages.mixture import Listing
 from api.pages.mixture_columns import asked_column
-from api.pages.mixture_what_if import asked_of, what_if_view
+from api.pages.mixture_what_if import asked_of, field_names, what_if_view
 from api.pages.render import asked_page_format, page_answer, page_known
-from api.problems import Problem, invalid, problem_of
+from api.problems import Problem, first_errors, invalid, problem_of
+from api.queries import LONGEST_SHOWN, OWN_NAMES, check_names, wrong_query
 from api.routes.mixtures import SPEC_MEDIA_TYPE
 from api.routes.what_if import WhatIfAsked, changes_of, planned_anew
 from api.security import Reads
@@ -22,14 +25,15 @@ from api.services import AppServices, AskedMixture, Services
 from api.what_if import check_whole
 from api.what_if_answer import WhatIfAnswer
 from api.what_if_heading import changed_name
+from mixture.catalog import Overview
 from mixture.errors import MixtureError
 
-router = APIRouter(tags=["pages"], include_in_schema=False, dependencies=[Reads])
+router = APIRouter(tags=["pages"], dependencies=[Reads])
 SHOWN_STATUS = 422
 """Of what the page itself says is wrong; other problems are the answer."""
 
 
-@router.get("/mixtures/{ref}/what-if")
+@router.get("/mixtures/{ref}/what-if", openapi_extra={OWN_NAMES: True})
 async def what_if(asked: AskedMixture, services: AppServices, request: Request) -> Response:
     """The form, and under it what its changes would come to."""
     mixture, query = asked.mixture, dict(request.query_params)
@@ -39,7 +43,7 @@ async def what_if(asked: AskedMixture, services: AppServices, request: Request) 
     known = page_known(request, of=of, lifetime=Lifetime.SHORT)
     if known is not None:
         return known
-    by = asked_column(mixture.catalog, mixture.domain_column, query.get("by"), overview)
+    by = await run_in_threadpool(_checked, mixture, request, overview)
     answer, refused = None, None
     # Planned here and not in the thread that makes the page: who waits for a place waits without one.
     try:
@@ -62,23 +66,38 @@ async def what_if(asked: AskedMixture, services: AppServices, request: Request) 
             overview=overview,
             answer=answer,
             refused=refused,
-            whole=True if query.get("rows") == "all" else None,
+            whole=True if query.get("rows") else None,
         ),
     )
 
 
-@router.get("/mixtures/{ref}/what-if.yaml")
+@router.get("/mixtures/{ref}/what-if.yaml", openapi_extra={OWN_NAMES: True})
 async def changed_spec(asked: AskedMixture, services: AppServices, request: Request) -> Response:
     """The changed spec, to be saved."""
     mixture = asked.mixture
     check_whole(mixture)
     overview = await run_in_threadpool(overview_of, mixture)
-    by = asked_column(mixture.catalog, mixture.domain_column, request.query_params.get("by"), overview)
+    by = await run_in_threadpool(_checked, mixture, request, overview)
     answer = await _answer(services, asked, request, by)
     text = mixture.spec_text if answer is None else answer.spec
     named = quote(f"{changed_name(mixture.name)}.yaml", safe="")  # not as the file of the mixture itself is called
     headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{named}", "Cache-Control": "no-cache"}
     return Response(text.encode(), media_type=SPEC_MEDIA_TYPE, headers=headers)
+
+
+def _checked(mixture: LoadedMixture, request: Request, overview: Overview | None) -> str:
+    """The column that rows of the form are of.
+
+    Raises Problem 422: `unknown-column`; `unknown-parameter` where the form has no such field; `invalid-request`.
+    """
+    by = asked_column(mixture.catalog, mixture.domain_column, request.query_params.get("by"), overview)
+    check_names(request.query_params, {name: {} for name in field_names(mixture, by)})
+    rows = request.query_params.get("rows")
+    if rows and rows not in list(Listing):
+        raise wrong_query(
+            "rows", f"there are no rows {rows[:LONGEST_SHOWN]!r}", "invalid-request", hint=f"rows={Listing.ALL}"
+        )
+    return by
 
 
 async def _answer(services: Services, asked: AskedMixture, request: Request, by: str) -> WhatIfAnswer | None:
@@ -91,7 +110,7 @@ async def _answer(services: Services, asked: AskedMixture, request: Request, by:
     try:
         return await planned_anew(services, mixture, changes_of(WhatIfAsked(**body)))
     except ValidationError as error:
-        faults = error.errors(include_url=False)
-        raise invalid([{**fault, "loc": ("body", *fault["loc"])} for fault in faults]) from error
+        faults = first_errors(error)
+        raise invalid([{**fault, "loc": ("body", *fault["loc"])} for fault in faults], error.error_count()) from error
     except MixtureError as error:
         raise problem_of(error) from error

@@ -12,6 +12,7 @@ from api.pages.links import ServedLinks
 from api.pages.render import render
 from api.pages.run import run_view
 from api.pages.run_losses import loss_lines
+from api.problems import Problem
 from api.repository import ProgressEntry, RunRecord
 from api.stores import Stores
 
@@ -66,6 +67,12 @@ def test_without_its_mixture_a_run_still_has_its_log(run):
     assert [one.seq for one in view.log] == [3, 2, 1]
     assert view.losses[0].losses == (2.0, 1.5)
     assert view.table().num_rows == 0
+
+
+def test_a_column_that_the_catalog_has_not_is_refused(demo, run):
+    with pytest.raises(Problem) as caught:
+        run_view(run, demo, by="kin")
+    assert (caught.value.code, caught.value.hint) == ("unknown-column", "did you mean 'kind'?")
 
 
 def test_a_report_has_the_mean_of_the_losses_that_are_numbers(demo, run):

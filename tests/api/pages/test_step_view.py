@@ -46,12 +46,27 @@ def test_weights_are_those_of_the_lock_at_the_step_and_add_up_in_groups(mixtures
     assert next(one.title for one in view.groups if one.key == "c28") == "Performance Logs and Low-Level Code"
 
 
-def test_domains_come_in_the_order_that_is_asked_for_and_an_unknown_one_counts_as_none(mixtures):
+def test_domains_come_in_the_order_that_is_asked_for_and_of_none_the_most_read_come_first(mixtures):
     by_name = step_view(mixtures["demo"], 7, sort="key")
     assert [one.key for one in by_name.domains] == sorted(one.key for one in by_name.domains)
-    most = step_view(mixtures["demo"], 7, sort="-no such column")
+    most = step_view(mixtures["demo"], 7)
     assert most.sort == "-sequences"
     assert [one.sequences for one in most.domains] == sorted((one.sequences for one in most.domains), reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("asked", "code", "hint"),
+    [
+        ({"sort": "-tokns"}, "unknown-sort", "did you mean 'tokens'?"),
+        ({"by": "kin"}, "unknown-column", "did you mean 'kind'?"),
+        ({"rank": 3}, "invalid-request", "ranks count from 0 to world_size - 1"),
+        ({"rank": 3, "world_size": 3}, "rank-invalid", "ranks count from 0 to world_size - 1"),
+    ],
+)
+def test_what_there_is_not_is_refused_with_what_is_near(mixtures, asked, code, hint):
+    with pytest.raises(Problem) as caught:
+        step_view(mixtures["demo"], 7, **asked)
+    assert (caught.value.status_code, caught.value.code, caught.value.hint) == (422, code, hint)
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +122,25 @@ def test_pages_of_slots_cover_the_step_once(mixtures):
     assert slots == list(range(view.sequences))
     assert view.store is StoreState.NONE
     assert view.slots[0].documents is None
+
+
+@pytest.mark.parametrize("world_size", [3, 5, 1000])
+def test_pages_of_a_rank_cover_its_slots_once(mixtures, world_size):
+    size = mixtures["demo"].lock.schedule().batch_of(0)
+    for rank in (0, 1, world_size - 2, world_size - 1):
+        slots, first = [], None
+        while True:
+            view = step_view(mixtures["demo"], 0, first_slot=first, rank=rank, world_size=world_size)
+            assert {one.rank for one in view.slots} <= {rank}
+            slots += [one.slot for one in view.slots]
+            first = view.next_slot
+            if first is None:
+                break
+        assert slots == list(rank_slots(size, rank, world_size)) == list(range(view.begin_slot, view.end_slot))
+        page = render("step.html", ServedLinks("http://a.example", "", "/mixtures/demo/steps/0"), view)
+        assert f"Sequences of rank {rank:,}" in page
+        assert f"start={view.first_position + view.begin_slot}&amp;count={len(slots)}" in page
+        assert (f"Rank {rank:,} reads nothing of this step." in page) is (not slots)
 
 
 def test_a_slot_behind_the_last_is_the_last(mixtures):
