@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mixture.cli.ingest_report import ListAll, unreadable_files
 from mixture.cli.output import AsJson, plain, print_json, print_table, table
 from mixture.errors import ClusterError
 from mixture.units import Unit, parse_quantity
@@ -78,6 +79,7 @@ def cluster(
         str | None, typer.Option(metavar="ADDRESS", help="A Ray cluster; default: one is started here, and ended.")
     ] = None,
     *,
+    every: ListAll = False,
     as_json: AsJson = False,
 ) -> None:
     """Put documents into K clusters by Q levels of quality, with titles, as Parquet files that can be ingested.
@@ -97,7 +99,7 @@ def cluster(
         cluster_column=cluster_column, quality_column=quality_column, date=date,
     )  # fmt: skip
     doer = _engine(engine, processes, ray_address)
-    with cluster_progress() as progress:
+    with unreadable_files(every=every), cluster_progress() as progress:
         report = run(sources, out, options, engine=doer, progress=progress)
     if as_json:
         print_json(_report_json(report))

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from enum import StrEnum
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
 
 from mixture.cli.output import plain, print_table, printable, table
 
@@ -14,8 +18,31 @@ if TYPE_CHECKING:
 W = TypeVar("W", bound=StrEnum)
 
 
-def show_sources(report: SourcesReport) -> None:
-    """Print what would be read."""
+ListAll = Annotated[bool, typer.Option("--all", help="List every file that cannot be read, not only the first five.")]
+
+
+@contextmanager
+def unreadable_files(*, every: bool) -> Iterator[None]:
+    """Have the program print the errors of the first files that cannot be read, or of every one."""
+    from mixture.store import MOST_SHOWN, UnreadableError
+
+    try:
+        yield
+    except UnreadableError as error:
+        if every or len(error.errors) <= MOST_SHOWN:
+            raise
+        print(_first_of(len(error.errors), MOST_SHOWN), file=sys.stderr)
+        raise UnreadableError(error.errors[:MOST_SHOWN]) from error
+
+
+def _first_of(count: int, shown: int) -> str:
+    return f"{count:,} files cannot be read as asked; the first {shown} follow, --all lists every one"
+
+
+def show_sources(report: SourcesReport, *, every: bool) -> None:
+    """Print what would be read. every: each file that cannot be read, not only the first ones"""
+    from mixture.store import MOST_SHOWN
+
     shown = table("what would be read", "<domain", "files", "source bytes", "<formats")
     for one in report.sources:
         name = f"by the column {one.name}" if one.by_column else one.name
@@ -24,7 +51,10 @@ def show_sources(report: SourcesReport) -> None:
     print_table(shown)
     if report.skipped_files:
         print(f"files not read: {_counts(report.skipped_files)}")
-    for reason in report.unreadable:
+    listed = report.unreadable if every else report.unreadable[:MOST_SHOWN]
+    if len(listed) < len(report.unreadable):
+        print(_first_of(len(report.unreadable), len(listed)))
+    for reason in listed:
         print(printable(f"left out: {reason}"))
 
 

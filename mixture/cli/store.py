@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mixture.cli.ingest_report import report_json, show_report, show_sources, sources_json
+from mixture.cli.ingest_report import (
+    ListAll,
+    report_json,
+    show_report,
+    show_sources,
+    sources_json,
+    unreadable_files,
+)
 from mixture.cli.output import AsJson, plain, print_json, printable
 
 if TYPE_CHECKING:
@@ -50,6 +57,7 @@ def ingest(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say which files would be read; their footers are looked at.")
     ] = False,
+    every: ListAll = False,
     as_json: AsJson = False,
 ) -> None:
     r"""Make a token store from Parquet, Arrow, saved datasets, JSON lines, CSV, text and source files, also packed.
@@ -78,10 +86,11 @@ def ingest(
 
     unreadable = Unreadable.QUARANTINE if skip_unreadable else Unreadable.REFUSE
     if dry_run:
-        found = survey_sources(sources, unreadable=unreadable)
-        print_json(sources_json(found)) if as_json else show_sources(found)
+        with unreadable_files(every=every):
+            found = survey_sources(sources, unreadable=unreadable)
+        print_json(sources_json(found)) if as_json else show_sources(found, every=every)
         return
-    with ended_by_signal(), ingest_progress() as progress:
+    with unreadable_files(every=every), ended_by_signal(), ingest_progress() as progress:
         report = run(
             sources,
             out,

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 from urllib.parse import unquote
 
-from mixture.errors import ClusterError, Place
+from mixture.errors import ClusterError, IngestError, Place
 from mixture.store.intake.batch import Columns, Document, Piece
-from mixture.store.intake.report import Reason
+from mixture.store.intake.report import Reason, Unreadable
 from mixture.store.intake.runs import DocumentKeys
 from mixture.store.intake.sources import SourceDomain, Sources
-from mixture.store.intake.texts import read, split
+from mixture.store.intake.texts import UNREADABLE, check_errors, read, split_all
 from mixture.units import quote
 
 _SMALLEST, _LARGEST = 1 << 22, 1 << 28  # bytes of a partition
@@ -36,6 +36,14 @@ class Partition:
 
 
 @dataclass(frozen=True, slots=True)
+class PartitionResult:
+    """What a task gives that is done with a partition: its number, and the errors of files that cannot be read."""
+
+    number: int
+    errors: tuple[IngestError, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Read:
     """A document of a partition: its text, its id and keyed place, its attributes, and the file it stands in."""
 
@@ -50,12 +58,13 @@ class Read:
 def partitions(sources: Sources, *, label_columns: tuple[str, ...]) -> list[Partition]:
     """All partitions, source by source in order of name, each of about the same size.
 
-    label_columns: read beside each source's own columns. Errors: IngestError, as `split` has them.
+    label_columns: read beside each source's own columns. Errors: those of `split`, of all files at once.
     """
+    errors: list[IngestError] = []
     split_up = [
-        (domain, [piece for file in domain.files for piece in split(file, _columns(domain, label_columns))])
-        for domain in sources.domains
+        (domain, split_all(domain.files, _columns(domain, label_columns), errors)) for domain in sources.domains
     ]
+    check_errors(errors, Unreadable.REFUSE)
     whole = sum(piece.size for _, pieces in split_up for piece in pieces)
     most = min(max(whole // _PARTITIONS, _SMALLEST), _LARGEST)
     made: list[Partition] = []
@@ -84,14 +93,22 @@ def _grouped(pieces: list[Piece], most: int) -> Iterator[list[Piece]]:
         yield group
 
 
-def documents(partition: Partition, *, seed: int) -> Iterator[Read | Reason]:
-    """The documents of a partition in their order, and of what is none, why. Errors: IngestError."""
+def documents(partition: Partition, *, seed: int, errors: list[IngestError] | None = None) -> Iterator[Read | Reason]:
+    """The documents of a partition in their order, and of what is none, why.
+
+    errors: takes those of pieces that cannot be read, of which some documents may be given; None: the first is raised
+    """
     keys = DocumentKeys(seed, partition.source)
     for piece in partition.pieces:
-        for batch in read(piece, partition.columns):
-            yield from (left.reason for left in batch.dropped)
-            for document in batch.documents:
-                yield _read(document, keys, piece)
+        try:
+            for batch in read(piece, partition.columns):
+                yield from (left.reason for left in batch.dropped)
+                for document in batch.documents:
+                    yield _read(document, keys, piece)
+        except IngestError as error:
+            if errors is None or error.code not in UNREADABLE:
+                raise
+            errors.append(error)
 
 
 def _read(document: Document, keys: DocumentKeys, piece: Piece) -> Read:

@@ -16,13 +16,15 @@ from mixture.clusters.engine import Engine, Processes, Task, one_thread
 from mixture.clusters.model import Model, fit, read_model
 from mixture.clusters.names import check_labels
 from mixture.clusters.options import ClusterOptions, Labels, find_labels
-from mixture.clusters.partitions import Partition, partitions
+from mixture.clusters.partitions import Partition, PartitionResult, partitions
 from mixture.clusters.report import add_up, domain_names, make_overview, sources_text
 from mixture.clusters.survey import SurveyTask
 from mixture.clusters.workplace import Workplace, workplace
 from mixture.clusters.write import WriteTask
 from mixture.errors import ClusterError, Place
+from mixture.store.intake.report import Unreadable
 from mixture.store.intake.sources import Sources, read_sources
+from mixture.store.intake.texts import check_errors
 from mixture.whole_file import whole_file
 
 R = TypeVar("R")
@@ -129,7 +131,10 @@ class _Clustering:
     progress: Callable[[ClusterProgress], None] | None
 
     def survey(self) -> None:
-        """The first look at each partition that has no vectors yet."""
+        """The first look at each partition that has no vectors yet.
+
+        Errors: those of files that cannot be read, of all of them at once.
+        """
         tasks = {
             part.number: SurveyTask(
                 part, self.place.vectors(part.number), self.options.seed, self.labels, self.options.embed
@@ -137,7 +142,10 @@ class _Clustering:
             for part in self.parts
             if not self.place.vectors(part.number).exists()
         }
-        self._run(ClusterStage.READ, tasks)
+        results = sorted(self._run(ClusterStage.READ, tasks), key=lambda result: result.number)
+        # A file may be several pieces, and fail in each of them.
+        errors = {str(error): error for result in results for error in result.errors}
+        check_errors(list(errors.values()), Unreadable.REFUSE)
 
     def fit(self) -> Model:
         """The model, fitted now where none is there."""
@@ -168,19 +176,22 @@ class _Clustering:
         }
         self._run(ClusterStage.WRITE, tasks)
 
-    def _run(self, stage: ClusterStage, tasks: Mapping[int, Task[int]]) -> None:
+    def _run(self, stage: ClusterStage, tasks: Mapping[int, Task[PartitionResult]]) -> list[PartitionResult]:
         sizes = {part.number: part.size for part in self.parts}
         total = sum(sizes.values())
         done = total - sum(sizes[number] for number in tasks)
         self._tell(stage, done, total)
+        results = []
         try:
-            for number in self.engine.results(list(tasks.values())):
-                done += sizes[number]
+            for result in self.engine.results(list(tasks.values())):
+                results.append(result)
+                done += sizes[result.number]
                 self._tell(stage, done, total)
         except OSError as error:
             place = Place(file=str(error.filename or self.place.out))
             message = f"can not be written: {error.strerror or error}"
             raise ClusterError(message, code="output-unwritable", place=place) from error
+        return results
 
     def _tell(self, stage: ClusterStage, done: int, total: int) -> None:
         if self.progress is not None:

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from mixture.clusters.embed import TFIDF, Embedder, load_embedder
 from mixture.clusters.names import check_label
 from mixture.clusters.options import Label, Labels, Origin
-from mixture.clusters.partitions import Partition, Read, documents, folder_label, missing_label
+from mixture.clusters.partitions import Partition, PartitionResult, Read, documents, folder_label, missing_label
 from mixture.clusters.quality import measure, score
 from mixture.clusters.vectors import VectorRows
 from mixture.clusters.words import content_words, excerpt
+from mixture.errors import IngestError
 
 _TEXTS = 256  # that a model is given together
 _MODEL_EXCERPT = 2048  # characters: models read no more than some hundreds of tokens
@@ -23,7 +24,7 @@ _MODEL_EXCERPT = 2048  # characters: models read no more than some hundreds of t
 
 @dataclass(frozen=True, slots=True)
 class SurveyTask:
-    """Read a partition and write its vectors to `path`; the result is its number."""
+    """Read a partition and write its vectors to `path`; where a file cannot be read, nothing is written."""
 
     partition: Partition
     path: Path
@@ -31,13 +32,14 @@ class SurveyTask:
     labels: Labels
     embed: str
 
-    def run(self) -> int:
-        """Errors: IngestError, as readers have them; ClusterError `label-missing`, and as `check_label` and models."""
+    def run(self) -> PartitionResult:
+        """Errors: ClusterError `label-missing`, and as `check_label` and models."""
+        errors: list[IngestError] = []
         model = None if self.embed == TFIDF else load_embedder(self.embed)
         rows = VectorRows()
         dense: list[NDArray[np.float32]] = []
         texts: list[str] = []
-        for read in self._documents():
+        for read in self._documents(errors):
             measured = measure(read.text)
             rows.ids.append(read.id)
             rows.keys.append(int.from_bytes(read.key[:8], "big"))
@@ -51,11 +53,12 @@ class SurveyTask:
                 if len(texts) == _TEXTS:
                     dense.append(model.embed(texts))
                     texts = []
-        rows.write(self.path, _together(model, dense, texts))
-        return self.partition.number
+        if not errors:
+            rows.write(self.path, _together(model, dense, texts))
+        return PartitionResult(self.partition.number, tuple(errors))
 
-    def _documents(self) -> Iterator[Read]:
-        for read in documents(self.partition, seed=self.seed):
+    def _documents(self, errors: list[IngestError]) -> Iterator[Read]:
+        for read in documents(self.partition, seed=self.seed, errors=errors):
             if isinstance(read, Read):
                 yield read
 

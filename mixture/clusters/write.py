@@ -18,7 +18,7 @@ from mixture.catalog.overview import MOST_TYPICAL
 from mixture.clusters.model import Model, Placed, read_model
 from mixture.clusters.names import cell_folder
 from mixture.clusters.options import Labels
-from mixture.clusters.partitions import Partition, Read, documents
+from mixture.clusters.partitions import Partition, PartitionResult, Read, documents
 from mixture.clusters.vectors import Vectors
 from mixture.clusters.words import excerpt, phrases, words, written_forms
 from mixture.errors import ClusterError, Place
@@ -42,7 +42,7 @@ class _Cell:
 
 @dataclass(frozen=True, slots=True)
 class WriteTask:
-    """Write a partition's documents below `out`, then its receipt; the result is its number."""
+    """Write a partition's documents below `out`, then its receipt."""
 
     partition: Partition
     vectors: Path
@@ -52,14 +52,14 @@ class WriteTask:
     seed: int
     labels: Labels
 
-    def run(self) -> int:
+    def run(self) -> PartitionResult:
         """Errors: ClusterError `sources-changed` where the sources are not those of the first look."""
         part = Vectors(self.vectors)
         model = read_model(self.model)
         receipt = _Writing(self, part, model, model.place(part)).run()
         with whole_file(self.receipt) as beside:
             beside.write_text(json.dumps(receipt, ensure_ascii=False), encoding="utf-8")
-        return self.partition.number
+        return PartitionResult(self.partition.number)
 
 
 class _Writing:

@@ -31,6 +31,7 @@ from mixture.store.intake.resumption import Earlier, Resumed
 from mixture.store.intake.run import ingest
 from mixture.store.intake.sources import sources_schema
 from mixture.store.intake.survey import FoundSources, SourcesReport, survey_sources
+from mixture.store.intake.texts import MOST_SHOWN, UnreadableError
 from mixture.store.pack import PackedDomain, PackReport, pack_store
 from mixture.store.packed import LongDocuments
 from mixture.store.rows import TokenReader
@@ -53,6 +54,7 @@ __all__ = [
     "IngestReport",
     "LengthDomain",
     "LongDocuments",
+    "MOST_SHOWN",
     "PADDING",
     "OrderedRows",
     "PackReport",
@@ -72,6 +74,7 @@ __all__ = [
     "TokenReader",
     "Unfit",
     "Unreadable",
+    "UnreadableError",
     "Verify",
     "add_domain",
     "attribute_text",

@@ -88,6 +88,21 @@ def test_unreadable_files_and_shared_ids_are_told(tmp_path: Path, run):
     text = " ".join(run("ingest", path, "-o", tmp_path / "store", "--skip-unreadable").stdout.split())
     assert "2 documents have an id that another document of their domain has, with another text: 2 of 'web'" in text
     assert "quarantine.parquet: 2 rows left out" in text
+    for n in range(5):
+        (tmp_path / f"d{n}.png").write_bytes(b"\x89PNG" + bytes(9))
+    path.write_text("domains: {web: {files: [a.jsonl, b.parquet, '*.png'], id: id}}")
+    for command in (("ingest", "--dry-run"), ("ingest",), ("cluster", "-k", "2")):
+        arguments = (command[0], path, "-o", tmp_path / "many", *command[1:])
+        refused = run(*arguments, code=1).stderr
+        assert refused.count("error[source-unreadable]") == 5
+        assert "7 files cannot be read as asked; the first 5 follow, --all lists every one" in refused
+        every = run(*arguments, "--all", code=1).stderr
+        assert every.count("error[source-unreadable]") == 7
+        assert "--all" not in every
+    dry = ("ingest", path, "-o", tmp_path / "many", "--dry-run", "--skip-unreadable")
+    assert run(*dry).stdout.count("left out: ") == 5
+    assert run(*dry, "--all").stdout.count("left out: ") == 7
+    assert len(json.loads(run(*dry, "--json").stdout)["unreadable"]) == 7
     path.write_text("domains: {web: {files: [c.png]}}")
     assert "error[source-empty]" in run("ingest", path, "-o", tmp_path / "no", "--skip-unreadable", code=1).stderr
     run("ingest", path, "-o", tmp_path / "no", "--skip-unreadable", "--allow-empty")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import gzip
 import json
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import pytest
 
 from mixture.clusters import ClusterOptions, Processes, cluster
 from mixture.errors import ClusterError, SpecError
-from mixture.store import ingest
+from mixture.store import UnreadableError, ingest
 
 
 def refused(sources: Path, out: Path, options: ClusterOptions) -> ClusterError:
@@ -188,3 +189,27 @@ def test_what_only_an_ingest_can_use_is_not_passed_over(tmp_path: Path, text: st
     assert error.code == "key-unused"
     assert f"`{key}` says nothing of clusters" in str(error)
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_all_unreadable_files_at_once_also_those_found_while_reading(
+    tmp_path: Path, processes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mixture.clusters.partitions._PIECES", 1)
+    lines = "".join(json.dumps({"text": f"some words of number {n * 7919}"}) + "\n" for n in range(200)).encode()
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.jsonl.gz").write_bytes(gzip.compress(lines)[:-9])
+    for name in ("c", "d"):
+        (tmp_path / f"{name}.parquet").write_bytes(b"hello")
+    (tmp_path / "e.jsonl").write_bytes(lines)
+    path = tmp_path / "sources.yaml"
+    path.write_text("domains: {web: {files: ['*.parquet', '*.jsonl']}, more: {files: ['*.gz']}}", encoding="utf-8")
+    options = ClusterOptions(k=1)
+    for names in ("cd", "ab"):
+        with pytest.raises(UnreadableError) as caught:
+            cluster(path, tmp_path / "out", options, engine=Processes(processes))
+        assert [Path(str(error.place.file)).name[0] for error in caught.value.errors if error.place] == list(names)
+        path.write_text("domains: {web: {files: ['*.jsonl']}, more: {files: ['*.gz']}}", encoding="utf-8")
+    for name in "ab":
+        (tmp_path / f"{name}.jsonl.gz").write_bytes(gzip.compress(lines))
+    assert sum(cluster(path, tmp_path / "repaired", options, engine=Processes(1)).domains.values()) == 600

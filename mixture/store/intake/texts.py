@@ -48,8 +48,15 @@ UNREADABLE = frozenset({"source-unreadable", "not-json-lines"})
 """Codes of the errors of a file that cannot be read, whatever is asked of it."""
 
 
+MOST_SHOWN = 5
+"""Errors of files that are shown where there are more of them."""
+
+
 class UnreadableError(IngestError):
-    """All files that cannot be read. It has the code, place, hint and facts of the first; `errors` has all."""
+    """All files that cannot be read, or not as the sources file has it.
+
+    It has the code, place, hint and facts of the first; `errors` has all. Its text has their number and the first five.
+    """
 
     def __init__(self, errors: Sequence[IngestError]) -> None:
         self.errors = tuple(errors)
@@ -57,7 +64,12 @@ class UnreadableError(IngestError):
         super().__init__(first.message, code=first.code, place=first.place, hint=first.hint, **first.facts)
 
     def __str__(self) -> str:
-        return "\n".join(str(error) for error in self.errors)
+        shown = [str(error) for error in self.errors[:MOST_SHOWN]]
+        if len(shown) < len(self.errors):
+            shown.insert(
+                0, f"{len(self.errors):,} files cannot be read as asked; the first {MOST_SHOWN} (`errors` has all):"
+            )
+        return "\n".join(shown)
 
 
 def split_all(files: Iterable[SourceFile], columns: Columns, errors: list[IngestError]) -> list[Piece]:

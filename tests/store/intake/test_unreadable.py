@@ -18,7 +18,18 @@ from pyarrow import orc
 from store.makers import WriteSources, write_lines
 
 from mixture.errors import IngestError
-from mixture.store import Empty, Reason, Skipped, Unfit, Unreadable, ingest, open_store, survey_sources, verify_store
+from mixture.store import (
+    Empty,
+    Reason,
+    Skipped,
+    Unfit,
+    Unreadable,
+    UnreadableError,
+    ingest,
+    open_store,
+    survey_sources,
+    verify_store,
+)
 
 ROWS = [{"id": f"d{n}", "text": f"document {n}, é " * (1 + n % 5)} for n in range(30)]
 LINES = b"".join(b'{"id": "%s", "text": "%s"}\n' % (r["id"].encode(), r["text"].encode()) for r in ROWS)
@@ -235,7 +246,8 @@ def test_all_unreadable_files_are_told_at_once_or_left_out(tmp_path: Path, sourc
         assert f"{name}: can not be read" in str(caught.value)
     with pytest.raises(IngestError) as caught:
         survey_sources(path)
-    assert len(caught.value.errors) == 2  # type: ignore[attr-defined]
+    assert isinstance(caught.value, UnreadableError)
+    assert len(caught.value.errors) == 2
     assert len(survey_sources(path, unreadable=Unreadable.QUARANTINE).unreadable) == 2
     report = ingest(path, tmp_path / "store", processes=processes, unreadable=Unreadable.QUARANTINE)
     (domain,) = report.domains
@@ -246,6 +258,19 @@ def test_all_unreadable_files_are_told_at_once_or_left_out(tmp_path: Path, sourc
     }
     assert all("can not be read" in row["detail"] for row in rows)
     assert verify_store(tmp_path / "store") == []
+
+
+def test_of_many_unreadable_files_the_text_has_their_number_and_the_first_five(tmp_path: Path, sources: WriteSources):
+    for n in range(7):
+        (tmp_path / f"{n}.png").write_bytes(b"\x89PNG" + bytes(9))
+    for files, first in (("'?.png'", "7 files cannot be read as asked"), ("'[0-4].png'", "0.png")):
+        with pytest.raises(UnreadableError) as caught:
+            survey_sources(sources(f"domains: {{a: {{files: [{files}]}}}}"))
+        text = str(caught.value)
+        assert first in text.splitlines()[0]
+        assert text.count("can not be read") == 5
+        assert "4.png" in text
+        assert "5.png" not in text
 
 
 def test_what_is_found_to_be_unreadable_while_it_is_read_is_told_of_all_files_and_leaves_nothing(
