@@ -12,8 +12,6 @@ from itertools import islice
 
 import numpy as np
 
-from mixture.errors import ScheduleError
-from mixture.schedule.fields import Domain
 from mixture.schedule.order import DomainOrder
 from mixture.schedule.permute import I64
 from mixture.schedule.stretch import Stretch
@@ -44,6 +42,16 @@ class Read:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadPlace:
+    """Where a sequence that was looked for is read. epoch: full passes over its domain before it."""
+
+    position: int
+    step: int
+    slot: int
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
 class Draws:
     """Draws `first` to `first + count - 1` of a domain, at least one, all of one stretch."""
 
@@ -69,18 +77,8 @@ def whole_epochs(first: int, end: int, size: int) -> range:
 class TokenRange:
     """Tokens of a domain that are looked for in draws of it: `num_tokens`, at least one, from `first_token` on."""
 
-    def __init__(self, first_token: int, num_tokens: int, domain: Domain) -> None:
-        """Raises ScheduleError, `token-out-of-range`."""
-        last = first_token + num_tokens - 1
-        if not 0 <= first_token <= last < domain.tokens:
-            what = f"token {first_token:,} is" if num_tokens == 1 else f"tokens {first_token:,} to {last:,} are"
-            raise ScheduleError(
-                f"{what} not in domain {domain.name!r} of {domain.tokens:,} tokens",
-                code="token-out-of-range",
-                token=first_token,
-                tokens=domain.tokens,
-            )
-        self._first, self._end, self._domain_tokens = first_token, last + 1, domain.tokens
+    def __init__(self, first_token: int, num_tokens: int, domain_tokens: int) -> None:
+        self._first, self._end, self._domain_tokens = first_token, first_token + num_tokens, domain_tokens
         self._known: tuple[DomainOrder, int] | None = None
         self._found: list[tuple[int, int]] = []
 

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from mixture.errors import ScheduleError, nearest
+from mixture.errors import ScheduleError
+from mixture.schedule.arguments import Arguments
 from mixture.schedule.coverage import Coverage
 from mixture.schedule.fields import ScheduleData, check_fields
 from mixture.schedule.history import history
@@ -15,7 +16,7 @@ from mixture.schedule.layout import LaidSegment, SegmentHandoff, lay_segments
 from mixture.schedule.order import DomainOrder, Permutations
 from mixture.schedule.permute import I64
 from mixture.schedule.picks import picked_sequences
-from mixture.schedule.reads import Draws, Read, TokenRange
+from mixture.schedule.reads import Draws, Read, ReadPlace, TokenRange
 from mixture.schedule.rows import Rows, bounds_by_domain, split_by_epoch
 from mixture.schedule.stretch import Stretch
 from mixture.schedule.windows import Windows
@@ -29,7 +30,7 @@ SPARSE = 8
 
 
 class Schedule:
-    """The order of a run. Raises ScheduleError where the fields do not make one.
+    """The order of a run. Raises ScheduleError where the fields do not make one, or a method is asked beyond it.
 
     Any number of threads may share it: what it keeps does not change once it is made, and its caches hold a lock only
     to look up. Two schedules of the same fields are the same everywhere.
@@ -44,13 +45,14 @@ class Schedule:
         self.data = data
         self.names = tuple(domain.name for domain in data.domains)
         self.steps = data.steps
-        self._index = {name: i for i, name in enumerate(self.names)}
         self._batch_steps = [batch.first_step for batch in data.batches]
         self._batch_positions = [0]
         for batch, following in zip(data.batches, data.batches[1:], strict=False):
             here = (following.first_step - batch.first_step) * batch.sequences
             self._batch_positions.append(self._batch_positions[-1] + here)
-        self.num_sequences = self.positions_before(self.steps)
+        last = data.batches[-1]
+        self.num_sequences = self._batch_positions[-1] + (self.steps - last.first_step) * last.sequences
+        self._arguments = Arguments(data.domains, data.batches, self.steps, self.num_sequences)
         if like is not None and _ordering(like.data) != _ordering(data):
             like = None
         self._permutations: Permutations = like._permutations if like else Permutations(data.seed)
@@ -72,26 +74,19 @@ class Schedule:
 
     def positions_before(self, step: int) -> int:
         """Sequences before a step (0 to `steps`): the position of its first slot."""
-        if not 0 <= step <= self.steps:
-            raise self._outside(step)
+        step = self._arguments.step(step, end=True)
         b = bisect_right(self._batch_steps, step) - 1
         return self._batch_positions[b] + (step - self._batch_steps[b]) * self.data.batches[b].sequences
 
     def step_of(self, position: int) -> int:
         """The step that a position is in."""
-        if not 0 <= position < self.num_sequences:
-            raise ScheduleError(
-                f"position {position:,} is not in a run of {self.num_sequences:,} sequences",
-                code="position-out-of-range",
-                hint=f"positions are 0 to {self.num_sequences - 1:,}",
-                position=position,
-                sequences=self.num_sequences,
-            )
+        position = self._arguments.position(position)
         b = bisect_right(self._batch_positions, position) - 1
         return self._batch_steps[b] + (position - self._batch_positions[b]) // self.data.batches[b].sequences
 
     def steps_and_slots(self, positions: I64) -> tuple[I64, I64]:
         """The steps that positions of the run are in, and their slots there: int64, shaped as `positions`."""
+        positions = self._arguments.positions(positions)
         b = np.searchsorted(self._batch_positions, positions, side="right") - 1
         sizes = np.array([batch.sequences for batch in self.data.batches])
         steps, slots = np.divmod(positions - np.array(self._batch_positions)[b], sizes[b])
@@ -99,33 +94,28 @@ class Schedule:
 
     def batch_of(self, step: int) -> int:
         """Sequences of a step."""
-        if not 0 <= step < self.steps:
-            raise self._outside(step)
+        step = self._arguments.step(step)
         return self.positions_before(step + 1) - self.positions_before(step)
 
     def length_of(self, step: int) -> int:
         """Tokens of a step's sequences."""
-        self.batch_of(step)
-        return self._stretch_at(step).length
+        return self._stretch_at(self._arguments.step(step)).length
 
     def domain_index(self, name: str) -> int:
         """A domain's index. Raises ScheduleError, `unknown-domain`, with the nearest name."""
-        if name not in self._index:
-            raise ScheduleError(
-                f"unknown domain {name!r}", code="unknown-domain", hint=nearest(name, self.names), name=name
-            )
-        return self._index[name]
+        return self._arguments.name(name)
 
     # ---- what is read ---------------------------------------------------------------------------------------
 
     def rows(self, start: int, count: int) -> Rows:
-        """Positions start to start + count - 1."""
+        """Positions start to start + count - 1; of no position, start may be the end of the run, and not beyond it."""
         return Rows.join(list(self.iter_rows(start, count)))
 
     def iter_rows(self, start: int, count: int) -> Iterator[Rows]:
         """The same in chunks of about half a million rows, each made when asked for."""
-        if count < 0:
-            raise ScheduleError(f"a count of {count:,} is below 0", code="count-invalid", count=count)
+        return self._iter_rows(*self._arguments.position_range(start, count))
+
+    def _iter_rows(self, start: int, count: int) -> Iterator[Rows]:
         if count == 0:
             return
         end = start + count
@@ -142,15 +132,14 @@ class Schedule:
 
         slots: consecutive slots that every one of the steps has.
         """
-        self.positions_before(first_step), self.positions_before(first_step + steps)
-        step, end = first_step, first_step + steps
+        first_step, steps = self._arguments.step(first_step, end=True), self._arguments.count(steps)
+        first_step, end_step = self._arguments.step_range(first_step, first_step + steps)
+        self._arguments.slots(slots, first_step, end_step)
+        return self._step_rows(first_step, end_step, slots)
+
+    def _step_rows(self, step: int, end: int, slots: range) -> Iterator[Rows]:
         while step < end:
             stop, stretch = self._chunk_end(step, end)
-            if not 0 <= slots.start <= slots.stop <= stretch.batch or slots.step != 1:
-                raise ScheduleError(
-                    f"slots {slots.start:,} to {slots.stop - 1:,} are not in a step of {stretch.batch:,} sequences",
-                    code="slot-out-of-range",
-                )
             places = np.arange(stop - step)[:, None] * stretch.batch + np.arange(slots.start, slots.stop)
             yield self._rows_of(stretch, step, stop, places.reshape(-1))
             step = stop
@@ -158,7 +147,8 @@ class Schedule:
     def at(self, positions: Iterable[int]) -> Rows:
         """Any positions, in the order given."""
         parts = []
-        for position in positions:
+        for asked in positions:
+            position = self._arguments.position(asked)
             step = self.step_of(position)
             slot = np.array([position - self.positions_before(step)])
             parts.append(self._rows_of(self._stretch_at(step), step, step + 1, slot))
@@ -169,17 +159,7 @@ class Schedule:
 
         domain, number: int64 [n]. Any number of them costs microseconds each, wherever they lie.
         """
-        total = self._drawn_before[-1][domain]
-        outside = np.flatnonzero((number < 0) | (number >= total))
-        if outside.size:
-            name, asked, most = self.names[domain[outside[0]]], int(number[outside[0]]), int(total[outside[0]])
-            raise ScheduleError(
-                f"the run reads {most:,} sequences of domain {name!r}; number {asked:,} is not one of them",
-                code="draw-out-of-range",
-                hint="numbers count from 0",
-                name=name,
-                sequences=most,
-            )
+        domain, number = self._arguments.draws(domain, number, self._drawn_before[-1])
         position, draw, epoch, sequence, tokens = (np.empty_like(number) for _ in range(5))
         for s, stretch in enumerate(self._stretches):
             before, after = self._drawn_before[s][domain], self._drawn_before[s + 1][domain]
@@ -197,14 +177,14 @@ class Schedule:
 
     def counts(self, step: int) -> I64:
         """Sequences drawn from each domain by all steps before this one, of any length: int64 [domains]."""
-        self.positions_before(step)
+        step = self._arguments.step(step, end=True)
         s = max(0, bisect_right(self._stretch_steps, step) - 1)
         stretch = self._stretches[s]
         return self._drawn_before[s] + stretch.drawn(step - stretch.first_step)
 
     def tokens(self, step: int) -> I64:
         """Tokens drawn from each domain by all steps before this one: int64 [domains]."""
-        self.positions_before(step)
+        step = self._arguments.step(step, end=True)
         total = np.zeros(len(self.names), dtype=np.int64)
         for s, stretch in enumerate(self._stretches):
             if stretch.first_step >= step:
@@ -221,7 +201,7 @@ class Schedule:
 
     def tokens_repeated(self, step: int) -> I64:
         """Of `tokens(step)`, those that were drawn in an epoch of their domain after its first: int64 [domains]."""
-        self.positions_before(step)
+        step = self._arguments.step(step, end=True)
         total = np.zeros(len(self.names), dtype=np.int64)
         for s, stretch in enumerate(self._stretches):
             if stretch.first_step >= step:
@@ -236,30 +216,35 @@ class Schedule:
 
     def iter_find(self, name: str, token: int) -> Iterator[int]:
         """The same, each worked out when asked for: a domain of few sequences may be read a billion times."""
-        found = self.reads(name, token, 1)
-        return (self.positions_before(read.step) + read.slot for read in found)
+        return (one.position for one in self.iter_places(name, token))
+
+    def iter_places(self, name: str, token: int) -> Iterator[ReadPlace]:
+        """The same with the step, slot and epoch of each."""
+        return (
+            ReadPlace(self.positions_before(read.step) + read.slot, read.step, read.slot, read.epoch)
+            for read in self.reads(name, token, 1)
+        )
 
     def reads(self, name: str, first_token: int, num_tokens: int, *, first_step: int = 0) -> Iterator[Read]:
         """Every sequence from a step on that holds any of these tokens, in order, each worked out when asked for."""
         d = self.domain_index(name)
-        wanted = TokenRange(first_token, num_tokens, self.data.domains[d])
+        wanted = TokenRange(*self._arguments.tokens(d, first_token, num_tokens), self.data.domains[d].tokens)
         return (read for draws in self.draws(d, first_step) for read in wanted.reads(draws))
 
     def count_reads(self, name: str, first_token: int, num_tokens: int, *, first_step: int = 0) -> int:
         """How many sequences from a step on hold any of these tokens; whole epochs are counted at once."""
         d = self.domain_index(name)
-        wanted = TokenRange(first_token, num_tokens, self.data.domains[d])
+        wanted = TokenRange(*self._arguments.tokens(d, first_token, num_tokens), self.data.domains[d].tokens)
         return sum(wanted.count(draws) for draws in self.draws(d, first_step))
 
     def draws(self, domain: int, first_step: int = 0, end_step: int | None = None) -> Iterator[Draws]:
         """What steps first_step to end_step - 1 (default: the last) draw of a domain, stretch by stretch."""
-        end = self.steps if end_step is None else end_step
-        self.positions_before(first_step), self.positions_before(end)
-        return self._draws(domain, first_step, end)
+        first_step, end = self._arguments.step_range(first_step, self.steps if end_step is None else end_step)
+        return self._draws(self._arguments.domain(domain), first_step, end)
 
     def coverage(self, domain: int, step: int) -> Coverage:
         """What all steps before this one have read of a domain's tokens, and how often."""
-        return Coverage(self.draws(domain, 0, step), self.data.block_tokens)
+        return Coverage(self.draws(domain, 0, self._arguments.step(step, end=True)), self.data.block_tokens)
 
     def _draws(self, d: int, first_step: int, end: int) -> Iterator[Draws]:
         for s, stretch in enumerate(self._stretches):
@@ -277,19 +262,9 @@ class Schedule:
 
     def history(self, step: int) -> str:
         """The digest of all that decides what comes before a step."""
-        self.positions_before(step)
-        return history(self.data, step)
+        return history(self.data, self._arguments.step(step, end=True))
 
     # ---- how ------------------------------------------------------------------------------------------------
-
-    def _outside(self, step: int) -> ScheduleError:
-        return ScheduleError(
-            f"step {step:,} is not in a run of {self.steps:,} steps",
-            code="step-out-of-range",
-            hint=f"steps are 0 to {self.steps - 1:,}, and {self.steps:,} is the end of the run",
-            step=step,
-            steps=self.steps,
-        )
 
     def _stretch_at(self, step: int) -> Stretch:
         return self._stretches[bisect_right(self._stretch_steps, step) - 1]

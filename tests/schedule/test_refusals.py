@@ -117,7 +117,7 @@ def test_a_range_that_ends_outside_of_the_run_is_refused_before_its_first_row():
     schedule = Schedule(RUN)
     assert len(schedule.rows(300, 4)) == 4
     with pytest.raises(ScheduleError) as refused:
-        next(schedule.iter_rows(0, 305))
+        schedule.iter_rows(0, 305)
     assert refused.value.code == "position-out-of-range"
     with pytest.raises(ScheduleError) as refused:
         schedule.rows(0, -1)
@@ -167,3 +167,109 @@ def test_an_unknown_domain_is_refused_with_the_nearest_name():
     with pytest.raises(ScheduleError) as refused:
         Schedule(RUN).find("zzz", 0)
     assert refused.value.hint is None
+
+
+def test_no_row_is_asked_for_in_the_run_or_at_its_end_and_not_beyond():
+    schedule = Schedule(RUN)
+    for start in (0, 17, 304):
+        assert len(schedule.rows(start, 0)) == 0
+    for start in (-1, 305, 10**18):
+        with pytest.raises(ScheduleError, match="is not in a run of 304 sequences") as refused:
+            schedule.iter_rows(start, 0)
+        assert refused.value.code == "position-out-of-range"
+
+
+NO_INTEGERS = (True, np.True_, 1.0, np.float64(1), "1", None, [1], np.array([1, 2]))
+OF_A_STEP = {
+    "positions_before": lambda s, x: s.positions_before(x),
+    "batch_of": lambda s, x: s.batch_of(x),
+    "length_of": lambda s, x: s.length_of(x),
+    "counts": lambda s, x: s.counts(x),
+    "tokens": lambda s, x: s.tokens(x),
+    "tokens_repeated": lambda s, x: s.tokens_repeated(x),
+    "history": lambda s, x: s.history(x),
+    "coverage": lambda s, x: s.coverage(0, x),
+    "draws from": lambda s, x: s.draws(0, x),
+    "draws to": lambda s, x: s.draws(0, 0, x),
+    "reads": lambda s, x: s.reads("web", 0, 1, first_step=x),
+    "count_reads": lambda s, x: s.count_reads("web", 0, 1, first_step=x),
+    "step_rows": lambda s, x: s.step_rows(x, 0, range(1)),
+}
+OTHERS = {
+    "step_of": (lambda s, x: s.step_of(x), "position-out-of-range", (-1, 304)),
+    "rows": (lambda s, x: s.rows(x, 1), "position-out-of-range", (-1, 304)),
+    "rows of": (lambda s, x: s.iter_rows(0, x), "count-invalid", (-1,)),
+    "rows beyond": (lambda s, x: s.iter_rows(1, x), "position-out-of-range", (304, 10**30)),
+    "at": (lambda s, x: s.at([x]), "position-out-of-range", (-1, 304)),
+    "steps_and_slots": (lambda s, x: s.steps_and_slots(np.array([x])), "position-out-of-range", (-1, 304, 2**63)),
+    "step_rows of": (lambda s, x: s.step_rows(3, x, range(1)), "count-invalid", (-1,)),
+    "step_rows beyond": (lambda s, x: s.step_rows(3, x, range(1)), "step-out-of-range", (23, 10**30)),
+    "slots": (lambda s, x: s.step_rows(0, 13, range(x)), "slot-out-of-range", (9, 16)),
+    "slots before": (lambda s, x: s.step_rows(0, 3, range(x, 4)), "slot-out-of-range", (-1, 5)),
+    "slots apart": (lambda s, x: s.step_rows(0, 3, range(0, 6, x)), "slot-out-of-range", (2, 3)),
+    "draws backwards": (lambda s, x: s.draws(0, 9, x), "step-out-of-range", (-1, 0, 8)),
+    "draws": (lambda s, x: s.draws(x), "unknown-domain", (-1, 2, "web")),
+    "coverage": (lambda s, x: s.coverage(x, 3), "unknown-domain", (-1, 2, "web")),
+    "nth of": (lambda s, x: s.nth(np.array([x]), np.array([0])), "unknown-domain", (-1, 2, "web", 2**63)),
+    "nth": (lambda s, x: s.nth(np.array([0]), np.array([x])), "draw-out-of-range", (-1, 999, 2**63)),
+    "domain_index": (lambda s, x: s.domain_index(x), "unknown-domain", (0, "", "wob")),
+    "find in": (lambda s, x: s.find(x, 0), "unknown-domain", (0, "", "wob")),
+    "find": (lambda s, x: s.find("code", x), "token-out-of-range", (-1, 9_000)),
+    "reads": (lambda s, x: s.reads("code", x, 2), "token-out-of-range", (-1, 8_999)),
+    "reads of": (lambda s, x: s.reads("code", 5, x), "token-out-of-range", (0, -1)),
+    "count_reads": (lambda s, x: s.count_reads("code", 5, x), "token-out-of-range", (9_000,)),
+}
+
+
+def test_every_method_refuses_what_is_no_step_of_the_run():
+    schedule = Schedule(RUN)
+    for method, ask in OF_A_STEP.items():
+        for step in (*NO_INTEGERS, -1, 26, np.int64(-1), np.uint64(2**63)):
+            if method == "draws to" and step is None:
+                continue  # the end of the run
+            with pytest.raises(ScheduleError, match="step") as refused:
+                ask(schedule, step)
+            assert refused.value.code == "step-out-of-range", (method, step)
+
+
+def test_every_method_refuses_what_lies_outside_and_is_no_integer():
+    schedule = Schedule(RUN)
+    for method, (ask, code, values) in OTHERS.items():
+        for value in values:
+            with pytest.raises(ScheduleError) as refused:
+                ask(schedule, value)
+            assert refused.value.code == code, (method, value)
+            assert str(refused.value)
+        if method.startswith("slots"):
+            continue  # a range is of integers
+        kind = code if method not in ("rows beyond", "step_rows beyond", "reads of", "count_reads") else "count-invalid"
+        for value in (True, 1.0):
+            with pytest.raises(ScheduleError) as refused:
+                ask(schedule, value)
+            assert refused.value.code == kind, (method, value)
+
+
+def test_arrays_that_are_no_pairs_and_slots_that_are_no_range_are_refused():
+    schedule = Schedule(RUN)
+    zeros = np.zeros(3, np.int64)
+    for domain, number in ((zeros, zeros[:2]), (zeros[0], zeros[0]), (zeros, zeros + 0.0), (zeros > 0, zeros)):
+        with pytest.raises(ScheduleError):
+            schedule.nth(domain, number)
+    with pytest.raises(ScheduleError, match="not a range"):
+        schedule.step_rows(0, 1, slice(0, 4))
+
+
+def test_numpys_integers_of_any_width_answer_as_pythons():
+    schedule = Schedule(make_run({"web": 2**40}, [(200, 16, [1])], [(0, 2**24)], block=2**14))
+    for kind in (np.uint8, np.int16, np.uint64):
+        step = kind(127)
+        assert schedule.positions_before(step) == 127 * 2**24
+        assert schedule.history(step) == schedule.history(127)
+        assert schedule.rows(kind(3), kind(2)).position.tolist() == [3, 4]
+        assert schedule.at([kind(9)]).position.tolist() == [9]
+        pair = schedule.nth(np.array([0], kind), np.array([5], kind))
+        assert pair.position.tolist() == schedule.nth(np.array([0]), np.array([5])).position.tolist()
+        assert [part.tolist() for part in schedule.steps_and_slots(np.array([7], kind))] == [[0], [7]]
+        assert schedule.count_reads("web", kind(0), kind(1), first_step=kind(1)) == schedule.count_reads(
+            "web", 0, 1, first_step=1
+        )
