@@ -123,10 +123,15 @@ def link(url: str | None) -> dict[str, str]:
     return {} if url is None else {"Link": f'<{url}>; rel="next"'}
 
 
-def page_of(items: Sequence[T], page: PageAsked, *, key: Callable[[T], Key], request: Request) -> Page[T]:
-    """A page of up to `limit` items, from up to `limit + 1` that were found."""
+def page_of(
+    items: Sequence[T], page: PageAsked, *, key: Callable[[T], Key], request: Request, more: bool = False
+) -> Page[T]:
+    """A page of up to `limit` items, from up to `limit + 1` that were found.
+
+    more: whether the list goes on where fewer were found, as those that have no room on a page are not read
+    """
     shown = list(items[: page.limit])
-    cursor = encode_cursor(key(shown[-1])) if len(items) > page.limit else None
+    cursor = encode_cursor(key(shown[-1])) if more or len(items) > page.limit else None
     return Page[T](items=shown, next=cursor, next_url=next_url(request, cursor))
 
 

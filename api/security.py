@@ -7,20 +7,19 @@ def publish(caller: Annotated[Caller, Security(writer, scopes=[Scope.PUBLISH])])
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import Depends, Request, Security
 from fastapi.concurrency import run_in_threadpool
 from fastapi.dependencies.models import Dependant
-from fastapi.routing import APIRoute
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer, SecurityScopes
-from starlette.responses import Response
 
-from api.bodies import StrictRequest
+from api.bodies import BodyRequest, BodyRoute
 from api.problems import Problem
-from api.repository import Scope, TokenRecord, token_hash
+from api.repository import RunRecord, Scope, TokenRecord, token_hash
 from api.services import AppServices, Services, services_of
 
 BEARER = HTTPBearer(auto_error=False, scheme_name="token", description="A token made by `mixture tokens create`.")
@@ -37,6 +36,10 @@ class Caller:
     name: str
     token_id: str
     scopes: frozenset[Scope]
+
+    def may(self, scope: Scope) -> bool:
+        """Whether the token has the scope, or one that includes it: whoever may write may read."""
+        return scope is Scope.READ or scope in self.scopes or (scope is Scope.RUN and Scope.RUN_ALL in self.scopes)
 
 
 async def _caller(request: Request, services: AppServices, credentials: Credentials) -> Caller | None:
@@ -99,29 +102,26 @@ Runner = Annotated[Caller, Security(writer, scopes=[Scope.RUN.value])]
 """`caller: Runner` as a parameter of a route that registers runs or reports their progress."""
 
 
-class TokenFirst(APIRoute):
+class TokenFirst(BodyRoute):
     """A route whose scopes are asked for before its body is read: FastAPI reads bodies before it asks dependencies.
 
     What it writes is written when there is a place among the requests that write with its scope.
     """
 
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The handler of a request, behind the question who sends it. Raises what `writer` and a place do."""
-        handle = super().get_route_handler()
+    @asynccontextmanager
+    async def turn(self, request: BodyRequest) -> AsyncIterator[None]:
+        """Ask who sends a request, then read it, then wait for a place. Raises what `writer`, `read` and a place do."""
         scopes = SecurityScopes(list(_scopes(self.dependant)))
-        if self.body_field is None or not scopes.scopes:
-            return handle
-
-        async def asked_first(asked: Request) -> Response:
-            request = StrictRequest(asked.scope, asked.receive)
-            services = await services_of(request)
-            caller = await _caller(request, services, await BEARER(request))
-            await writer(scopes, caller)
-            await request.body()  # kept by the request: a slow one must not hold a place
-            async with services.write_places[Scope(scopes.scopes[0])].place():
-                return await handle(request)
-
-        return asked_first
+        if not scopes.scopes:
+            async with super().turn(request):
+                yield
+            return
+        services = await services_of(request)
+        caller = await _caller(request, services, await BEARER(request))
+        await writer(scopes, caller)
+        await request.read(self)  # kept by the request: a slow one must not hold a place
+        async with services.write_places[Scope(scopes.scopes[0])].place():
+            yield
 
 
 def _scopes(dependant: Dependant) -> Iterator[str]:
@@ -131,15 +131,28 @@ def _scopes(dependant: Dependant) -> Iterator[str]:
         yield from _scopes(one)
 
 
+def check_reports(caller: Caller, run: RunRecord) -> None:
+    """Let a caller report to a run that a token of the same name registered, as one that took its place; or to all.
+
+    Raises Problem 403 `scope-missing`.
+    """
+    if run.by != caller.name and not caller.may(Scope.RUN_ALL):
+        detail = f"{run.by!r} registered the run {run.id}; the token of {caller.name!r} lacks the scope 'run-all'"
+        raise _scope_missing(detail, Scope.RUN_ALL)
+
+
 def _require(caller: Caller | None, scope: Scope) -> Caller:
-    """The caller, who has the scope: whoever may write may read."""
+    """The caller, who has the scope."""
     if caller is None:
         raise _unauthorized("this takes a token", "token-missing", hint=BEARER_HINT)
-    if scope is not Scope.READ and scope not in caller.scopes:
-        detail = f"the token of {caller.name!r} has not the scope '{scope}'"
-        hint = f"`mixture tokens create NAME --scope {scope}` makes one that has"
-        raise Problem(403, detail, code="scope-missing", hint=hint, facts={"scope": scope.value})
+    if not caller.may(scope):
+        raise _scope_missing(f"the token of {caller.name!r} lacks the scope '{scope}'", scope)
     return caller
+
+
+def _scope_missing(detail: str, scope: Scope) -> Problem:
+    hint = f"`mixture tokens create NAME --scope {scope}`, run at the service, makes one that has it"
+    return Problem(403, detail, code="scope-missing", hint=hint, facts={"scope": scope.value})
 
 
 def _unauthorized(detail: str, code: str, *, hint: str | None = None) -> Problem:

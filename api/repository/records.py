@@ -147,11 +147,15 @@ class RunRecord:
 
 
 class Scope(StrEnum):
-    """What a token lets its holder do."""
+    """What a token lets its holder do.
+
+    run: register runs, and report the progress of those that a token of the same name registered; run-all: of all runs
+    """
 
     READ = "read"
     PUBLISH = "publish"
     RUN = "run"
+    RUN_ALL = "run-all"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import TypeVar
 
-from sqlalchemy import ColumnElement, Select, and_, or_, select
+from sqlalchemy import ColumnElement, Select, and_, func, or_, select
 from sqlalchemy.orm import Session
 
 from api.repository.database import Database, insert_missing
@@ -19,6 +21,12 @@ from api.repository.refs import read_digest
 from mixture.names import DIGEST_MARK as MARK
 
 _ID = re.compile(r"[0-9a-f]{16}")
+PAGE_BYTES = 4 * 2**20
+"""Losses that are read at a time, as JSON: 1,000 reports of 2,000 domains are 100 MB."""
+LOSS_BYTES = 24
+"""Of a loss in JSON, without the name of its domain."""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +80,9 @@ class Runs:
         return Registered(found, is_new)
 
     def runs(self, *, before: int | None = None, limit: int, mixture: str | None = None) -> list[RunRecord]:
-        """Runs with their newest report, newest first, those registered before number `before`.
+        """Runs with their newest report, newest first, those registered before number `before`: up to `limit`.
+
+        There are fewer where their losses are long, and one where there is one: what is read ends where nothing comes.
 
         mixture: only those of a mixture: NAME, NAME@sha256:DIGEST, or sha256:DIGEST
         """
@@ -86,9 +96,9 @@ class Runs:
         asked = _WITH_LAST if before is None else _WITH_LAST.where(RunRow.number < before)
         if condition is not None:
             asked = asked.where(condition)
-        with self.database.reading() as session:
-            rows = session.execute(asked.order_by(RunRow.number.desc()).limit(limit)).all()
-            return [_run(*row) for row in rows]
+        asked = asked.order_by(RunRow.number.desc()).limit(limit)
+        with self.database.reading() as session, closing(session.execute(asked, execution_options=_IN_PARTS)) as rows:
+            return list(_page((_run(*row) for row in rows), last=lambda run: run.last))
 
     def run(self, run_id: str) -> RunRecord:
         """A run with its newest report. Raises `unknown-run`."""
@@ -144,24 +154,35 @@ class Runs:
             return Reported(_entry(row), added=True)
 
     def progress(self, run_id: str, *, after: int = 0, limit: int) -> list[ProgressEntry]:
-        """A run's log in order, from behind number `after`. Raises `unknown-run`."""
+        """A run's log in order, from behind number `after`: up to `limit` reports, fewer where their losses are long.
+
+        There is one where the log has one: what is read ends where nothing comes. Raises `unknown-run`.
+        """
         _check_id(run_id)
         with self.database.reading() as session:
             number = session.scalar(select(RunRow.number).where(RunRow.id == run_id))
             if number is None:
                 raise _unknown(run_id)
             asked = select(ProgressRow).where(ProgressRow.run == number, ProgressRow.seq > after)
-            rows = session.scalars(asked.order_by(ProgressRow.seq).limit(limit)).all()
-            return [_entry(row) for row in rows]
+            return _entries(session, asked.order_by(ProgressRow.seq).limit(limit))
+
+    def newest_progress(self, run_id: str, *, limit: int) -> list[ProgressEntry]:
+        """The end of a run's log, in order: up to `limit` reports, fewer where their losses are long."""
+        _check_id(run_id)
+        asked = select(ProgressRow).join(RunRow, RunRow.number == ProgressRow.run).where(RunRow.id == run_id)
+        with self.database.reading() as session:
+            return _entries(session, asked.order_by(ProgressRow.seq.desc()).limit(limit))[::-1]
 
     def lock_changes(self, run_id: str, *, limit: int) -> list[ProgressEntry]:
-        """The last reports with which a run went on under another lock, in order. Raises `unknown-run`."""
+        """The last reports with which a run went on under another lock, in order: fewer where their losses are long.
+
+        Raises `unknown-run`.
+        """
         _check_id(run_id)
         asked = select(ProgressRow).join(RunRow, RunRow.number == ProgressRow.run)
         asked = asked.where(RunRow.id == run_id, ProgressRow.lock.is_not(None))
         with self.database.reading() as session:
-            rows = session.scalars(asked.order_by(ProgressRow.seq.desc()).limit(limit)).all()
-            return [_entry(row) for row in reversed(rows)]
+            return _entries(session, asked.order_by(ProgressRow.seq.desc()).limit(limit))[::-1]
 
     def last_seqs(self, run_ids: Collection[str]) -> dict[str, int]:
         """The last number of each run's log: one question for all runs that are watched."""
@@ -177,11 +198,34 @@ _WITH_LAST = (
 )
 
 
+_IN_PARTS = {"yield_per": 16}
+"""Rows are read as they are taken: what a page has no room for is not read."""
+
+
+def _entries(session: Session, asked: Select[ProgressRow]) -> list[ProgressEntry]:
+    """The reports that are asked for, as many as a page has room for."""
+    with closing(session.scalars(asked, execution_options=_IN_PARTS)) as rows:
+        return list(_page(map(_entry, rows), last=lambda entry: entry))
+
+
+def _page(items: Iterable[T], *, last: Callable[[T], ProgressEntry | None]) -> Iterator[T]:
+    """The items up to the one whose report fills a page. last: the report that an item holds"""
+    size = 0
+    for item in items:
+        yield item
+        entry = last(item)
+        size += sum(len(domain) + LOSS_BYTES for domain in (entry.loss if entry else None) or ())
+        if size >= PAGE_BYTES:
+            return
+
+
 def _is_of(mixture: str) -> ColumnElement[bool]:
     digest = read_digest(mixture)
     if digest is not None:
         return RunRow.digest == digest
-    return or_(RunRow.mixture == mixture, RunRow.mixture.startswith(f"{mixture}{MARK}", autoescape=True))
+    # Not LIKE, which tells no capitals from small letters in SQLite, and does in PostgreSQL.
+    marked = f"{mixture}{MARK}"
+    return or_(RunRow.mixture == mixture, func.substr(RunRow.mixture, 1, len(marked)) == marked)
 
 
 def _were_of(mixture: str) -> Select[int]:

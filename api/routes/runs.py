@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from functools import partial
 from typing import Annotated, Any
 
 import pyarrow as pa
@@ -23,7 +23,7 @@ from api.refs import Ref
 from api.repository import NextLock, ProgressEntry, RunRecord, write_digest
 from api.run_figures import FIGURES, read_by, standing
 from api.run_models import RUN, NewProgress, NewRun, Progress, ReadRow, Run, RunHead
-from api.security import Reads, Runner, TokenFirst
+from api.security import Reads, Runner, TokenFirst, check_reports
 from api.services import AppServices, Services
 from api.tables import list_answer, table_answer, table_responses
 from mixture.errors import nearest
@@ -82,12 +82,11 @@ def list_all(
     ] = None,
 ) -> Page[RunHead]:
     """Runs, the newest first."""
-    repository, before, limit = services.repository, number_after(page), page.limit + 1
-    if mixture is None:
-        runs = repository.runs(before=before, limit=limit)
-    else:
-        runs = repository.runs_ever_of(mixture, before=before, limit=limit)
-    made = page_of(runs, page, key=lambda run: run.number, request=request)
+    repository = services.repository
+    listed = repository.runs if mixture is None else partial(repository.runs_ever_of, mixture)
+    runs = listed(before=number_after(page), limit=page.limit + 1)
+    more = 0 < len(runs) <= page.limit and bool(listed(before=runs[-1].number, limit=1))
+    made = page_of(runs, page, key=lambda run: run.number, request=request, more=more)
     heads = Page[RunHead](items=[RunHead(**_head(run)) for run in made.items], next=made.next, next_url=made.next_url)
     return page_answer(heads, response)
 
@@ -110,10 +109,12 @@ def show(run_id: RunId, services: AppServices, response: Response) -> Run:
 def report(run_id: RunId, new: NewProgress, caller: Runner, services: AppServices, response: Response) -> Progress:
     """Add a report to the run's log, and with a lock say that the run goes on under that one.
 
+    It takes the scope `run`, and a token of the name that the run was registered with; or the scope `run-all`.
     Nothing is ever taken out of the log.
     """
     repository = services.repository
     run = repository.run(run_id)
+    check_reports(caller, run)
     mixture, lock = _reads_now(services, run, new.lock)
     schedule = mixture.lock.schedule()
     schedule.positions_before(new.step)
@@ -140,14 +141,21 @@ def report(run_id: RunId, new: NewProgress, caller: Runner, services: AppService
     },
 )
 def progress(run_id: RunId, services: AppServices, form: TableFormat, page: PageQuery, request: Request) -> Response:
-    """The run's log, from its beginning. In the other formats a row is a report and one of the losses that it says."""
-    entries = services.repository.progress(run_id, after=number_after(page) or 0, limit=page.limit + 1)
+    """The run's log, from its beginning. In the other formats a row is a report and one of the losses that it says.
+
+    A page has fewer reports than `limit` where their losses are some 4 MB; the next one goes on behind them.
+    """
+    run = services.repository.run(run_id)
+    entries = services.repository.progress(run_id, after=number_after(page) or 0, limit=page.limit)
+    more = bool(entries) and entries[-1].seq < run.last_seq
 
     def make() -> Listed:
-        made = page_of([progress_shown(one) for one in entries], page, key=lambda one: one.seq, request=request)
+        shown = [progress_shown(one) for one in entries]
+        made = page_of(shown, page, key=lambda one: one.seq, request=request, more=more)
         return Listed(items=made.items, next=made.next, next_url=made.next_url)
 
-    return list_answer(request, form, of=str(entries), lifetime=Lifetime.NOT_AT_ALL, make=make, table=progress_table)
+    of = f"{run.id} {[(one.seq, one.at) for one in entries]} {more}"  # a line of the log stays as it is
+    return list_answer(request, form, of=of, lifetime=Lifetime.NOT_AT_ALL, make=make, table=progress_table)
 
 
 @router.get(
@@ -197,7 +205,7 @@ def composition(
 
 def progress_shown(entry: ProgressEntry) -> Progress:
     """A line of the log as it is answered."""
-    return Progress(**asdict(entry))
+    return Progress.model_validate(entry, from_attributes=True)
 
 
 def mixture_of(services: Services, run: RunRecord) -> LoadedMixture | None:

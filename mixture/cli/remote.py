@@ -60,11 +60,9 @@ def explained(scope: Scope) -> Iterator[None]:
     try:
         yield
     except ServiceError as error:
-        made = f"`mixture tokens create NAME --scope {scope}`, run at the service, makes one"
         if error.code == "token-missing":
+            made = f"`mixture tokens create NAME --scope {scope}`, run at the service, makes one"
             error.hint = f"--token or MIXTURE_TOKEN; {made}"
-        if error.code == "scope-missing":
-            error.hint = made
         if error.code == "service-unreachable":
             error.hint = "is `mixture serve` running there?"
         raise

@@ -32,7 +32,7 @@ def register(app: typer.Typer) -> None:
 def create(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Who holds it: the log of writes says this.")],
     scope: Annotated[
-        list[str], typer.Option("--scope", metavar="SCOPE", help="read, publish or run; more than one: run,publish.")
+        list[str], typer.Option("--scope", metavar="SCOPE", help="read, publish, run or run-all; several: run,publish.")
     ],
     config: Config = None,
     data_dir: DataDir = None,

@@ -386,3 +386,53 @@ def test_a_run_whose_mixture_is_damaged_still_has_its_log(app, post, run, make_a
     for address in (f"/v1/runs/{run}", f"/v1/runs/{run}/composition"):
         answer = ask(without, "GET", address)
         assert (answer.status_code, answer.headers["X-Error-Code"]) == (503, "object-missing")
+
+
+def test_a_page_of_the_log_has_less_where_losses_are_long_and_its_cursor_goes_on(app, post, run, monkeypatch):
+    monkeypatch.setattr("api.repository.runs.PAGE_BYTES", 300)
+    for step in range(9):
+        post(f"/v1/runs/{run}/progress", {"step": step, "loss": dict.fromkeys(LOCK.schedule().names[:4], 2.5)})
+    for limit in (1000, 2):
+        steps, sizes, address = [], [], f"/v1/runs/{run}/progress?limit={limit}"
+        while address:
+            answer = get(app, address)
+            page = answer.json()
+            assert (page["next"] is None) == ("Link" not in answer.headers)
+            steps += [entry["step"] for entry in page["items"]]
+            sizes.append(len(page["items"]))
+            address = page["next_url"]
+        assert steps == list(range(9))
+        assert max(sizes) == (2 if limit == 2 else 3)
+    for _ in range(3):
+        other = post("/v1/runs", {"mixture": "demo"})["id"]
+        post(f"/v1/runs/{other}/progress", {"step": 1, "loss": dict.fromkeys(LOCK.schedule().names, 2.5)})
+    runs, address = [], "/v1/runs?limit=1000"
+    while address:
+        page = get(app, address).json()
+        assert len(page["items"]) < 4
+        runs += [one["id"] for one in page["items"]]
+        address = page["next_url"]
+    assert (len(runs), runs[-1]) == (len(set(runs)), run)
+    assert len(runs) == 4
+
+
+def test_a_token_reports_to_runs_that_one_of_its_name_registered_and_to_all_with_the_scope_that_says_so(app, post, run):
+    repository = app.state.services.repository
+
+    def report(name, *scopes):
+        secret = repository.add_token(name, scopes)[1]
+        return ask(app, "POST", f"/v1/runs/{run}/progress", json={"step": 1},
+                   headers={"Authorization": f"Bearer {secret}"})  # fmt: skip
+
+    for name in ("other", "Trainer", "trainer2", "trainer "):
+        refused = report(name, Scope.RUN, Scope.PUBLISH, Scope.READ)
+        assert (refused.status_code, refused.headers["X-Error-Code"]) == (403, "scope-missing"), name
+        assert refused.json()["facts"] == {"scope": "run-all"}
+        assert "'trainer' registered" in refused.json()["detail"]
+    assert report("trainer", Scope.READ).json()["facts"] == {"scope": "run"}, "its name alone is not enough"
+    assert get(app, f"/v1/runs/{run}").json()["last"] is None, "nothing was added"
+    assert report("trainer", Scope.RUN).status_code == 201, "a token that took the place of the first"
+    assert report("operator", Scope.RUN_ALL).status_code == 201
+    secret = repository.add_token("operator 2", [Scope.RUN_ALL])[1]
+    made = ask(app, "POST", "/v1/runs", json={"mixture": "demo"}, headers={"Authorization": f"Bearer {secret}"})
+    assert made.status_code == 201, "who may report to all may register"

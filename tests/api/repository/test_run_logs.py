@@ -153,3 +153,44 @@ def test_a_lock_is_not_taken_where_the_run_has_read_further_or_reads_another_one
         assert refused.value.code == code
     assert repository.run(run.id).digest == DIGEST
     assert [entry.seq for entry in repository.progress(run.id, limit=10)] == [1]
+
+
+def test_a_page_of_reports_is_bounded_by_their_losses_and_the_next_goes_on(repository, monkeypatch):
+    monkeypatch.setattr("api.repository.runs.PAGE_BYTES", 1000)
+    run = create(repository)
+    for step in range(40):
+        report(repository, run, step, loss={f"domain {i}": float(step) for i in range(10 if step < 20 else 100)})
+    pages = []
+    while page := repository.progress(run.id, after=pages[-1][-1] if pages else 0, limit=1000):
+        pages.append([entry.seq for entry in page])
+    assert [seq for page in pages for seq in page] == list(range(1, 41)), "none is left out"
+    assert [len(page) for page in pages[:3]] == [4, 4, 4], "so many fill a page"
+    assert [len(page) for page in pages[-20:]] == [1] * 20, "one that fills it alone is there"
+    assert [len(repository.progress(run.id, after=40 - n, limit=1000)) for n in (1, 0)] == [1, 0]
+    assert [entry.seq for entry in repository.newest_progress(run.id, limit=1000)] == [40]
+    assert [entry.seq for entry in repository.newest_progress(run.id, limit=0)] == []
+
+
+def test_a_page_of_runs_is_bounded_by_the_losses_of_their_last_reports(repository, monkeypatch):
+    monkeypatch.setattr("api.repository.runs.PAGE_BYTES", 1000)
+    runs = [create(repository) for _ in range(7)]
+    for run in runs[1:]:
+        report(repository, run, 1, loss={f"domain {i}": 1.0 for i in range(20)})
+    listed, before, sizes = [], None, []
+    while page := repository.runs(before=before, limit=100):
+        listed += [run.id for run in page]
+        before = page[-1].number
+        sizes.append(len(page))
+    assert listed == [run.id for run in reversed(runs)]
+    assert sizes == [2, 2, 2, 1]
+
+
+def test_runs_of_a_mixture_are_told_from_those_of_one_in_other_capitals(repository):
+    names = ["demo", "Demo", "DEMO", "demo2", "de%o", "de_o", "dem"]
+    for name in names:
+        repository.create_run(mixture=f"{name}@sha256:{DIGEST}", digest=DIGEST, name=None, by="trainer")
+    for name in names:
+        for asked in (name, f"{name}@sha256:{DIGEST}"):
+            for found in (repository.runs(mixture=asked, limit=100), repository.runs_ever_of(asked, limit=100)):
+                assert [run.mixture.partition("@")[0] for run in found] == [name], asked
+    assert repository.runs(mixture="dEMO", limit=100) == []
