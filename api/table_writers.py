@@ -12,9 +12,11 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pydantic_core import to_json
 
 from api.formats import Format
+from mixture.spreadsheet import APOSTROPHE, COMPUTED, NUMBER, defused
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -138,18 +140,32 @@ def _json_cell(cell: object) -> str:
     return to_json(cell, inf_nan_mode="null").decode()
 
 
+def _defused(column: pa.Array[Any]) -> pa.Array[Any]:
+    """A column whose texts no spreadsheet computes (`mixture.spreadsheet`); other columns are as they are."""
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return column
+    is_number = pc.match_substring_regex(column, NUMBER)
+    is_computed = pc.and_(pc.match_substring_regex(column, COMPUTED), pc.invert(is_number))
+    if not pc.any(is_computed).as_py():
+        return column
+    marked = pc.binary_join_element_wise(pa.scalar(APOSTROPHE, column.type), column, pa.scalar("", column.type))
+    return pc.if_else(is_computed, marked, column)
+
+
 class _CsvWriter:
-    """CSV has no dictionaries."""
+    """CSV for spreadsheets as well as for programs. It has no dictionaries."""
 
     def __init__(self, sink: _Sink, schema: pa.Schema) -> None:
         from pyarrow import csv
 
         kinds = [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in schema.types]
-        self._schema = pa.schema(list(zip(schema.names, kinds, strict=True)))
+        names = map(defused, schema.names)
+        self._schema = pa.schema(list(zip(names, kinds, strict=True)))
         self._writer = csv.CSVWriter(sink, self._schema)
 
     def write_batch(self, batch: pa.RecordBatch) -> None:
-        self._writer.write_batch(pa.record_batch([_plain(column) for column in batch.columns], schema=self._schema))
+        columns = [_defused(_plain(column)) for column in batch.columns]
+        self._writer.write_batch(pa.record_batch(columns, schema=self._schema))
 
     def close(self) -> None:
         self._writer.close()

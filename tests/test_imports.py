@@ -12,7 +12,7 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "mixture"
 LEVELS = (
-    {"_version", "errors", "file_kinds", "file_names", "json_text", "names", "whole_file"},
+    {"_version", "errors", "file_kinds", "file_names", "json_text", "names", "spreadsheet", "whole_file"},
     {"extras", "units"},
     {"objects"},
     {"schedule", "spec", "catalog"},

@@ -10,6 +10,7 @@ from fractions import Fraction
 from mixture.formats.format import Bodies, Body, Holds, MixtureFormat, WeightUnit
 from mixture.formats.run import Run
 from mixture.plan import decimal
+from mixture.spreadsheet import defused
 
 COLUMNS = (
     "phase", "first_step", "steps", "sequence_length", "batch_sequences",
@@ -33,8 +34,8 @@ def _rows(run: Run) -> Iterator[tuple[object, ...]]:
             tokens = stage.sequences[d] * stage.sequence_length
             held = domain.held
             yield (
-                stage.name, stage.first_step, stage.steps, stage.sequence_length, stage.batch_sequences,
-                domain.name, run.paths[d], stage.texts[d], stage.sequences[d], tokens,
+                defused(stage.name), stage.first_step, stage.steps, stage.sequence_length, stage.batch_sequences,
+                defused(domain.name), defused(run.paths[d]), stage.texts[d], stage.sequences[d], tokens,
                 decimal(Fraction(tokens, held)) if held else "",
             )  # fmt: skip
 
