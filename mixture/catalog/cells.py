@@ -24,7 +24,7 @@ def cell_text(cell: Cell) -> str | None:
 
 
 def number(table: Table, row: int, column: str, *, unit: Unit | None) -> Fraction:
-    """The number in a cell, at least 0, exact: a decimal as written, a float by its shortest decimal, 30% as 0.3.
+    """The number in a cell, at least 0, exact: text as written, a float by its shortest decimal, 30% as 0.3.
 
     unit is what a number without one counts; None for one that has none. Raises CatalogError.
     """
@@ -32,7 +32,8 @@ def number(table: Table, row: int, column: str, *, unit: Unit | None) -> Fractio
     if cell is None or isinstance(cell, bool):
         found = "no value" if cell is None else f"{cell_text(cell)}, which is not a number"
         raise table.error(f"column {quote(column)} has {found}", row=row, code="not-a-number", column=column)
-    text = f"{cell:f}" if isinstance(cell, Decimal) else str(cell)
+    written = table.written.get(column)
+    text = str(written[row]) if written else f"{cell:f}" if isinstance(cell, Decimal) else str(cell)
     try:
         return parse_quantity(text, units=(unit,) if unit else (), bare=unit or Unit.TOKENS).value
     except UnitError as error:
@@ -43,7 +44,7 @@ def count(table: Table, row: int, column: str, *, unit: Unit | None) -> int:
     """A whole number from 0 up to 2^63 - 1. Raises CatalogError."""
     value = number(table, row, column, unit=unit)
     cell = table.columns[column][row]
-    if isinstance(cell, float) and value > LARGEST_EXACT_DOUBLE:
+    if isinstance(cell, float) and column not in table.written and value > LARGEST_EXACT_DOUBLE:
         message = f"column {quote(column)}: {cell!r} is a float above 2^53, which does not say one exact integer"
         raise table.error(message, row=row, code="not-whole", hint="write it as an integer", column=column)
     try:

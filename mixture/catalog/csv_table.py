@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import re
 from collections.abc import Sequence
 from decimal import Decimal
@@ -14,7 +15,9 @@ from mixture.catalog.table import Cell, Table, check_header, check_num_rows
 from mixture.errors import CatalogError, Place
 
 _PLAIN_DECIMAL = re.compile(r"0|-?[1-9][0-9]{0,400}")
-_NUMBER = re.compile(r"(?!-0$)-?(0|[1-9][0-9]{0,60})(\.[0-9]{1,60})?")
+_NUMBER = re.compile(
+    r"(?!-0$)-?(0|[1-9][0-9]{0,60})((\.[0-9]{1,60})?([eE][-+][0-9]{1,3})?|\.[0-9]{1,60}[eE][0-9]{1,3})"
+)
 _MOST_DIGITS = 38  # of a database's decimals
 
 
@@ -63,8 +66,9 @@ def typed_cells(cells: Sequence[str | None]) -> list[Cell]:
     """Numbers where every cell that holds something is one, else the text as written; an empty cell is None.
 
     All are integers, else all are floats, where each is the shortest decimal that reads back to its float, else all are
-    decimals. `08` and `1e3` are labels: a column that has one is of text. So is one that has a number in two spellings,
-    as versions `1.1` and `1.10` are, and one of which some number needs more than 38 digits.
+    decimals. An exponent has a sign, or a point before it, as programs write floats: `1e-05`, `1.5E+20`. `08` and `1e3`
+    are labels: a column that has one is of text. So is one that has a number in two spellings, as versions `1.1` and
+    `1.10` are, and one of which some number needs more than 38 digits.
     """
     texts = [cell or None for cell in cells]
     held = [text for text in texts if text is not None]
@@ -88,4 +92,5 @@ def _fit(numbers: Sequence[Decimal | None]) -> bool:
 
 
 def _is_shortest(text: str) -> bool:
-    return Fraction(repr(float(text))) == Fraction(text)
+    number = float(text)
+    return math.isfinite(number) and Fraction(repr(number)) == Fraction(text)

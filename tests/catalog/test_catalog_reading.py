@@ -63,7 +63,17 @@ def test_a_domain_may_have_a_name_that_other_languages_take_for_a_value(write):
         (["8", " 8"], ["8", " 8"]),
         (["8", "1e3"], ["8", "1e3"]),
         (["1e3", "5e2"], ["1e3", "5e2"]),
-        (["1E-5", "0.5"], ["1E-5", "0.5"]),
+        (["1E-5", "0.5"], [1e-5, 0.5]),
+        (["1e-05", "1e+20", "", "-1.5e-07"], [1e-5, 1e20, None, -1.5e-7]),
+        (["1.0E-05", "1.5e300", "0", "0.0E+00"], ["1.0E-05", "1.5e300", "0", "0.0E+00"]),
+        (["1.0E-05", "1.5e300", "0"], [1e-5, 1.5e300, 0.0]),
+        (["1e-05", "1e3"], ["1e-05", "1e3"]),
+        (["1e-05", "0.00001"], ["1e-05", "0.00001"]),
+        (["1e+400", "0.5"], ["1e+400", "0.5"]),
+        (["1e-400", "0.5"], ["1e-400", "0.5"]),
+        (["1.23456789012345678901e-05", "8"], [Decimal("0.0000123456789012345678901"), Decimal("8")]),
+        (["08e-05", "0.5"], ["08e-05", "0.5"]),
+        (["1e-", "1.e-5", "1.5e", "e-05"], ["1e-", "1.e-5", "1.5e", "e-05"]),
         (["8", "1_000"], ["8", "1_000"]),
         (["8", "٨"], ["8", "٨"]),
         (["8", "n/a"], ["8", "n/a"]),
@@ -189,3 +199,36 @@ def test_names_in_csv_stay_as_written_where_all_of_them_could_be_numbers(tmp_pat
     for names in (["1e3"], ["1e3", "3.50"], ["0.10", "1"], ["1", "2"]):
         (tmp_path / "cells.csv").write_text("".join(["domain,tokens\n", *(f"{name},1000\n" for name in names)]))
         assert [domain.name for domain in read_catalog(tmp_path / "cells.csv").domains] == sorted(names)
+
+
+def test_names_and_counts_with_exponents_are_what_the_csv_says(write):
+    catalog = read_catalog(
+        write(
+            "a.csv", "domain,tokens,documents,score\n1e-05,1.5e+16,2e+01,1e-05\n1.50e+20,9007199254740993.0,3.0,0.5\n"
+        )
+    )
+    assert {domain.name: domain.tokens for domain in catalog.domains} == {
+        "1.50e+20": 9_007_199_254_740_993,
+        "1e-05": 15 * 10**15,
+    }
+    assert [catalog.names[row] for row in catalog.select("score < 0.2")] == ["1e-05"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.csv", "domain,tokens,score\na,1,1e-05\nb,2,1.5e+20\nc,3,\n"),
+        (
+            "a.json",
+            '[{"domain":"a","tokens":1,"score":1e-05},{"domain":"b","tokens":2,"score":1.5e+20},{"domain":"c","tokens":3,"score":null}]',
+        ),
+        (
+            "a.jsonl",
+            '{"domain":"a","tokens":1,"score":1e-05}\n{"domain":"b","tokens":2,"score":1.5e+20}\n{"domain":"c","tokens":3}\n',
+        ),
+    ],
+)
+def test_small_and_large_floats_as_programs_write_them_compare_as_numbers(write, name, text):
+    catalog = read_catalog(write(name, text))
+    assert [catalog.names[row] for row in catalog.select("score < 0.2")] == ["a"]
+    assert [catalog.names[row] for row in catalog.select("score >= 1e18")] == ["b"]

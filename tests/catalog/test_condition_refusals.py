@@ -16,7 +16,7 @@ from mixture.errors import CatalogError, Place
 def catalog(tmp_path_factory) -> Catalog:
     path = tmp_path_factory.mktemp("catalog") / "cells.csv"
     path.write_text(
-        "domain,cluster,quality,tokens,score,zone,version,tiny\na,08,1,5,00.5,7,3.10,1e-05\nb,8,2,6,1,n/a,3.1,0.5\n"
+        "domain,cluster,quality,tokens,score,zone,version,tiny\na,08,1,5,00.5,7,3.10,1e3\nb,8,2,6,1,n/a,3.1,0.5\n"
     )
     return read_catalog(path)
 
@@ -142,7 +142,7 @@ KINDS_DIFFER = {
     "cluster = 8": "cluster is text and 8 is a number .*'08' makes it text",
     "zone > 3": "zone is text and 3 is a number .*'n/a' makes it text",
     "version > 3": "version is text and 3 is a number .*'3.10' and '3.1' are one number in two spellings",
-    "tiny < 0.4": "tiny is text and 0.4 is a number .*'1e-05' makes it text",
+    "tiny < 0.4": "tiny is text and 0.4 is a number .*'1e3' makes it text",
     "score > 0.4": "score is text and 0.4 is a number .*'00.5' makes it text",
     "quality = '1'": "quality is a number and '1' is text .*single quotes",
     "quality in (1, '2')": "quality is a number and '2' is text",
