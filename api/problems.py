@@ -19,7 +19,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import compile_path
@@ -32,6 +32,10 @@ MEDIA_TYPE = "application/problem+json"
 CODE_HEADER = "X-Error-Code"
 
 OUTAGE_SECONDS = 60.0
+MOST_ERRORS = 20
+"""Single faults that a problem lists; it says how many more there are."""
+LONGEST_TEXT = 2000
+"""Characters of a text in a problem: a name that a request has may be as long as the request."""
 
 logger = logging.getLogger("mixture.service")
 
@@ -89,7 +93,8 @@ class Problem(HTTPException):
 
     code:   a stable kebab-case word; `CODES` has one for each status
     hint:   what would be right
-    errors: single faults, each `{detail, in, pointer, code, line, column, hint}` as far as known
+    errors: single faults, each `{detail, in, pointer, code, line, column, hint}` as far as known: the first are listed
+    num_errors: how many there are, where `errors` does not have all of them
     facts:  figures and names that the detail is made of, plain JSON
     """
 
@@ -101,13 +106,15 @@ class Problem(HTTPException):
         code: str | None = None,
         hint: str | None = None,
         errors: Sequence[Mapping[str, object]] = (),
+        num_errors: int | None = None,
         facts: Mapping[str, object] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(status, detail, headers)
         self.code = code or CODES.get(status, "http-error")
         self.hint = hint
-        self.errors = tuple(errors)
+        self.errors = tuple(errors[:MOST_ERRORS])
+        self.more_errors = (len(errors) if num_errors is None else num_errors) - len(self.errors)
         self.facts = facts or {}
 
 
@@ -136,7 +143,8 @@ class ProblemBody(BaseModel):
     instance: str = Field(examples=["/v1/runs/r1/progress"])
     trace_id: str | None = Field(None, examples=["0f3a9c2b7d5e4f60"])
     hint: str | None = Field(None, examples=["a finite number is right here"])
-    errors: list[FieldError] | None = Field(None)
+    errors: list[FieldError] | None = Field(None, max_length=MOST_ERRORS)
+    more_errors: int | None = Field(None, examples=[None], description="Faults that `errors` does not list.")
     facts: dict[str, Any] | None = Field(None, examples=[{"name": "cod"}])
 
 
@@ -163,7 +171,8 @@ def problem_of(error: MixtureError, *, status: int | None = None) -> Problem:
         error.message,
         code=error.code,
         hint=error.hint,
-        errors=[_single(one) for one in singles or ([error] if error.place else [])],
+        errors=[_single(one) for one in singles[:MOST_ERRORS] or ([error] if error.place else [])],
+        num_errors=len(singles) or None,
         facts=_plain(error.facts),
         headers={"Retry-After": "5"} if error.code == "busy" else None,
     )
@@ -202,13 +211,27 @@ def problem_response(problem: Problem, *, instance: str, trace_id: str | None) -
         "trace_id": trace_id,
         "hint": problem.hint,
         "errors": list(problem.errors) or None,
+        "more_errors": problem.more_errors or None,
         "facts": problem.facts or None,
     }
-    shown = {name: value for name, value in body.items() if value is not None}
+    shown = {name: _bounded(value) for name, value in body.items() if value is not None}
     # What a request holds may be half of a character; escaped, it is JSON all the same.
     content = json.dumps(shown, ensure_ascii=True, allow_nan=False).encode()
     headers = {**(problem.headers or {}), CODE_HEADER: problem.code, "Cache-Control": "no-store"}
     return Response(content, status, headers, MEDIA_TYPE)
+
+
+def _bounded(value: object) -> object:
+    """A value whose texts are cut where they are too long."""
+    match value:
+        case str() if len(value) > LONGEST_TEXT:
+            return f"{value[:LONGEST_TEXT]}…"
+        case Mapping():
+            return {_bounded(name): _bounded(part) for name, part in value.items()}
+        case list() | tuple():
+            return [_bounded(part) for part in value]
+        case _:
+            return value
 
 
 def answer(request: Request, problem: Problem) -> Response:
@@ -276,7 +299,9 @@ def _log_outage(request: Request, error: MixtureError) -> None:
 
 async def _on_invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    return answer(request, invalid([_in_words(one, request) for one in error.errors()]))
+    errors = error.errors()
+    num_errors = error.num_errors if isinstance(error, InvalidBodyError) else len(errors)
+    return answer(request, invalid([_in_words(one, request) for one in errors[:MOST_ERRORS]], num_errors))
 
 
 def _in_words(fault: Mapping[str, Any], request: Request) -> Mapping[str, Any]:
@@ -304,8 +329,30 @@ def _field(described: Mapping[str, Any], operation: Mapping[str, Any], loc: Sequ
     return found
 
 
-def invalid(errors: Sequence[Mapping[str, Any]]) -> Problem:
-    """The problem of a request whose fields are wrong: pydantic's errors, each with a pointer to its field."""
+class InvalidBodyError(RequestValidationError):
+    """A body is wrong in `num_errors` ways, the first of which are its errors."""
+
+    def __init__(self, errors: Sequence[Mapping[str, Any]], num_errors: int) -> None:
+        super().__init__(errors)
+        self.num_errors = num_errors
+
+
+def first_errors(error: ValidationError) -> list[dict[str, Any]]:
+    """The first of pydantic's errors. All of them as Python's values take seconds for a body of a megabyte."""
+    text = error.json(include_url=False, include_context=False, include_input=False)
+    read, position, errors = json.JSONDecoder().raw_decode, 1, list[dict[str, Any]]()
+    while len(errors) < MOST_ERRORS and position < len(text):
+        value, end = read(text, position)
+        errors.append(value)
+        position = end + 1
+    return errors
+
+
+def invalid(errors: Sequence[Mapping[str, Any]], num_errors: int | None = None) -> Problem:
+    """The problem of a request whose fields are wrong: pydantic's errors, each with a pointer to its field.
+
+    num_errors: how many there are, where these are the first of them
+    """
     found = []
     for one in errors:
         where, *path = one["loc"]
@@ -317,9 +364,10 @@ def invalid(errors: Sequence[Mapping[str, Any]]) -> Problem:
         if one.get("hint"):
             found[-1]["hint"] = one["hint"]
     first = found[0]
-    more = f", and {len(found) - 1} more" if len(found) > 1 else ""
+    num_errors = num_errors or len(found)
+    more = f", and {num_errors - 1:,} more" if num_errors > 1 else ""
     detail = f"{first['in']} {first.get('pointer', '')}".rstrip() + f": {first['detail']}{more}"
-    return Problem(422, detail, hint=first.get("hint"), errors=found)
+    return Problem(422, detail, hint=first.get("hint"), errors=found, num_errors=num_errors)
 
 
 def pointer_token(part: object) -> str:

@@ -14,11 +14,13 @@ class Work(StrEnum):
     BATCHES = "batches"
     TABLES = "tables"
     LOGS = "logs"
+    BODIES = "bodies"
 
 
-MOST = {Work.BATCHES: 4, Work.TABLES: 2, Work.LOGS: 2}
+MOST = {Work.BATCHES: 4, Work.TABLES: 2, Work.LOGS: 2, Work.BODIES: 2}
 """Record batches that are read at a time; more would take the interpreter from the loop for longer. Pieces of long
-tables that are made at a time: each takes some 25 MB while it is made. Logs of runs that are read for streams."""
+tables that are made at a time: each takes some 25 MB while it is made. Logs of runs that are read for streams.
+Bodies that are decoded and checked."""
 
 _limiters: RunVar[dict[Work, anyio.CapacityLimiter]] = RunVar("threads of kinds of work")
 

@@ -96,7 +96,7 @@ def what_if(mixture: LoadedMixture, bundle: Bundle, changes: Changes) -> WhatIf:
     for name, change in in_time:
         with faults.at("phases", name):
             if name not in names:
-                hint = nearest(name, names) or f"its phases: {', '.join(names)}"
+                hint = faults.nearest(name, names, kind="phases")
                 raise _wrong(f"there is no phase {name!r}", "unknown-phase", hint)
         if name not in names or change == PhaseChange():
             continue
@@ -183,13 +183,14 @@ class _Shares:
         for domain, share in change.shares:
             with self.faults.at("phases", name, "shares", domain):
                 if domain not in present:
-                    raise _wrong(f"unknown domain {domain!r}", "unknown-domain", nearest(domain, present))
+                    hint = self.faults.nearest(domain, present)
+                    raise _wrong(f"unknown domain {domain!r}", "unknown-domain", hint)
                 self._take(asked, {domain: share_of(domain, share, present[domain])})
         members = self._members(present) if change.groups else {}
         for value, share in change.groups:
             with self.faults.at("phases", name, "groups", value):
                 if value not in members:
-                    hint = nearest(value, members) or f"its values: {', '.join(list(members)[:10])}"
+                    hint = self.faults.nearest(value, members, kind="values")
                     raise _wrong(f"no domain has {value!r} in the column {self.by!r}", "unknown-group", hint)
                 held = members[value]
                 whole = share_of(value, share, sum((present[one] for one in held), Fraction(0)))

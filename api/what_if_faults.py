@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
-from api.problems import Problem, pointer_token
+from api.problems import MOST_ERRORS, Problem, pointer_token
+from mixture.errors import nearest
 
 
 class Faults:
@@ -14,11 +15,21 @@ class Faults:
     def __init__(self) -> None:
         self._first: Problem | None = None
         self._errors: list[dict[str, object]] = []
+        self._count = 0
 
     @property
     def count(self) -> int:
-        """How many were kept."""
-        return len(self._errors)
+        """How many there were."""
+        return self._count
+
+    def nearest(self, word: str, known: Collection[str], *, kind: str | None = None) -> str | None:
+        """A hint for a word that is not known; kind: what the first of those that are known are called in it.
+
+        Finding the nearest word takes long: a fault that is not listed has no hint.
+        """
+        if self._count >= MOST_ERRORS:
+            return None
+        return nearest(word, known) or (kind and f"its {kind}: {', '.join(list(known)[:10])}")
 
     @contextmanager
     def at(self, *path: str) -> Iterator[None]:
@@ -27,6 +38,9 @@ class Faults:
             yield
         except Problem as problem:
             self._first = self._first or problem
+            self._count += 1
+            if self._count > MOST_ERRORS:
+                return
             fault = {"detail": str(problem.detail), "code": problem.code, "hint": problem.hint, "in": "body"}
             pointer = "".join(f"/{pointer_token(part)}" for part in path)
             self._errors.append({**{name: value for name, value in fault.items() if value}, "pointer": pointer})
@@ -35,11 +49,12 @@ class Faults:
         """Raise what was kept as one Problem: the first, with all as its `errors`. Nothing was: go on."""
         if self._first is None:
             return
-        more = f", and {len(self._errors) - 1} more" if len(self._errors) > 1 else ""
+        more = f", and {self._count - 1:,} more" if self._count > 1 else ""
         raise Problem(
             self._first.status_code,
             f"{self._first.detail}{more}",
             code=self._first.code,
             hint=self._first.hint,
             errors=self._errors,
+            num_errors=self._count,
         )

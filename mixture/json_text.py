@@ -1,10 +1,37 @@
-"""The two ways in which this library writes JSON: canonical, to make digests of, and by line, for a review to read."""
+"""JSON as this library writes it: canonical, to make digests of, and by line, for a review to read. And a check for
+readers: the keys of an object are unique."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mixture.units import quote
+
+
+class RepeatedKeyError(ValueError):
+    """An object has a key twice: readers disagree about which of its values is meant."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"the key {quote(key)} is in an object twice")
+        self.key = key
+
+
+def unique_object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """The object with these members: for `json.loads(…, object_pairs_hook=unique_object)`, in linear time.
+
+    Raises RepeatedKeyError, which names the first key that is there again.
+    """
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise RepeatedKeyError(key)
+            seen.add(key)
+    return members
 
 
 def canonical(value: object) -> bytes:

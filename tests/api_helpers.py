@@ -11,6 +11,8 @@ from typing import Any
 
 import httpx2
 import uvicorn
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
 
 from mixture.cli.serve import listen
 
@@ -40,12 +42,29 @@ def client_of(app: Any, **options: Any) -> Iterator[httpx2.Client]:
         yield client
 
 
-def ask(app: Any, method: str, address: str, **options: Any) -> httpx2.Response:
-    """One request within this process, without a server: `ask(app, "GET", "/v1/mixtures")`."""
+def ask(app: Any, method: str, address: str, *, root_path: str = "", **options: Any) -> httpx2.Response:
+    """One request within this process, without a server: `ask(app, "GET", "/v1/mixtures")`.
+
+    root_path: the prefix of the address that the application is put up below
+    """
 
     async def asked() -> httpx2.Response:
-        transport = httpx2.ASGITransport(app, raise_app_exceptions=False)
+        transport = httpx2.ASGITransport(app, raise_app_exceptions=False, root_path=root_path)
         async with httpx2.AsyncClient(transport=transport, base_url="http://service") as client:
             return await client.request(method, address, **options)
 
     return asyncio.run(asked())
+
+
+def routes_of(app: FastAPI) -> list[APIRoute]:
+    """All routes of an application, those of included routers too."""
+    found: list[APIRoute] = []
+    waiting: list[Any] = list(app.routes)
+    while waiting:
+        route = waiting.pop()
+        if isinstance(route, APIRoute):
+            found.append(route)
+        else:
+            inner = getattr(route, "original_router", None) or getattr(route, "app", None)
+            waiting += getattr(inner, "routes", ())
+    return found

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
 from math import inf
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from fastapi.concurrency import run_in_threadpool
-from fastapi.routing import APIRoute
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 from starlette.responses import Response
-from starlette.types import Message
 
 from api import problems
-from api.bodies import RequestBody, StrictRequest, VisibleText
+from api.bodies import BodyRoute, RequestBody, VisibleText
 from api.formats import JsonOnly
 from api.library import LoadedMixture
-from api.problems import Problem
 from api.security import Reads
 from api.services import AppServices, AskedMixture, Services
 from api.what_if import Changes, PhaseChange, what_if
@@ -54,29 +50,10 @@ Share = Annotated[
 Quantity = Annotated[VisibleText, Field(max_length=LONGEST_QUANTITY)]
 
 
-class SmallBody(APIRoute):
+class SmallBody(BodyRoute):
     """A route whose bodies are small, whatever others may send."""
 
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The handler of a request. Raises Problem 413 as soon as a body is too large."""
-        handle = super().get_route_handler()
-
-        async def bounded(request: Request) -> Response:
-            taken = 0
-
-            async def receive() -> Message:
-                nonlocal taken
-                message = await request.receive()
-                taken += len(message.get("body", b""))
-                if taken > MOST_BODY:
-                    raise Problem(
-                        413, f"a body has at most {MOST_BODY:,} bytes here", facts={"max_body_bytes": MOST_BODY}
-                    )
-                return message
-
-            return await handle(StrictRequest(request.scope, receive))
-
-        return bounded
+    most_body_bytes = MOST_BODY
 
 
 router = APIRouter(prefix="/v1/mixtures", tags=["mixtures"], dependencies=[Reads, JsonOnly], route_class=SmallBody)
@@ -133,7 +110,7 @@ async def plan_anew(
     `said` says. The spec is that of the mixture, with its comments, and can be saved, planned, published.
     """
     response.headers["Cache-Control"] = "no-store"
-    return await planned_anew(services, asked.mixture, changes_of(changed))
+    return await planned_anew(services, asked.mixture, await run_in_threadpool(changes_of, changed))
 
 
 async def planned_anew(services: Services, mixture: LoadedMixture, changes: Changes) -> WhatIfAnswer:

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Never
 
 from mixture.errors import CatalogError, Place
-from mixture.units import quote
+from mixture.json_text import unique_object
 
 
 def parse_json(path: Path, text: str, *, line: int = 1) -> object:
     """The value of a JSON text, which begins on this line of a file. Raises CatalogError `bad-json`."""
     try:
-        return json.loads(text, object_pairs_hook=_object, parse_constant=_no_constant)
+        return json.loads(text, object_pairs_hook=unique_object, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
         place = Place(file=str(path), line=line + error.lineno - 1, column=error.colno)
         hint = "one object a line is named .jsonl" if error.msg == "Extra data" else None
@@ -22,15 +22,6 @@ def parse_json(path: Path, text: str, *, line: int = 1) -> object:
         why = "nested too deeply" if isinstance(error, RecursionError) else str(error)
         place = Place(file=str(path), line=line)
         raise CatalogError(f"can not be read as JSON: {why}", code="bad-json", place=place) from error
-
-
-def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    row = dict(pairs)
-    if len(row) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"an object has the key {quote(twice)} twice")
-    return row
 
 
 def _no_constant(word: str) -> Never:

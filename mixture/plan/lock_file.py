@@ -10,7 +10,7 @@ from typing import Any, Never
 
 from mixture.errors import LockError, Place
 from mixture.file_kinds import says_spec
-from mixture.json_text import by_line, digest
+from mixture.json_text import by_line, digest, unique_object
 from mixture.plan.lock import FORMAT, Lock, document, self_check
 from mixture.plan.lock_fields import lock_of, refuse, validated
 from mixture.plan.words import NAMED, listed
@@ -139,7 +139,7 @@ def _parse(data: bytes, place: Place) -> object:
     try:
         return json.loads(
             data.decode("utf-8"),
-            object_pairs_hook=_once,
+            object_pairs_hook=unique_object,
             parse_float=_not_an_integer,
             parse_constant=_not_an_integer,
         )
@@ -152,15 +152,6 @@ def _parse(data: bytes, place: Place) -> object:
         refuse(place, "lists and objects are nested too deeply: the file is no lock", code="lock-not-json")
     except ValueError as error:
         refuse(place, str(error), code="lock-not-json")
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in found if keys.count(key) > 1)
-        raise ValueError(f"the key {twice!r} stands twice in one object")
-    return found
 
 
 def _not_an_integer(text: str) -> Never:

@@ -12,6 +12,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked_dataclass
 
 from mixture.errors import AmendError, Place
+from mixture.json_text import unique_object
 
 FORMS = (
     'an id as it is, {"document": ID}, {"domain": D, "document": ID} or {"domain": D, "first_token": A, "tokens": N}'
@@ -71,7 +72,7 @@ def _what(line: str, place: Place) -> MaskedDocument | MaskedRange:
     if not line.startswith("{"):
         return MaskedDocument(line)
     try:
-        said = json.loads(line, object_pairs_hook=_once)
+        said = json.loads(line, object_pairs_hook=unique_object)
         what: MaskedDocument | MaskedRange = _KINDS["document" in said].validate_json(line)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
@@ -80,11 +81,3 @@ def _what(line: str, place: Place) -> MaskedDocument | MaskedRange:
     except (ValueError, RecursionError) as error:
         raise AmendError(f"not JSON: {error}", code="mask-file-invalid", place=place, hint=FORMS) from error
     return what
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object. Of a key that stands there twice one would be taken down, and the other not."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key stands twice in one object")
-    return found

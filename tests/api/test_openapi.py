@@ -10,8 +10,8 @@ from typing import Any
 
 import httpx2
 import pytest
+from api_helpers import routes_of
 from fastapi import FastAPI
-from fastapi.routing import APIRoute
 
 from api import Settings, create_app
 from api.bodies import RequestBody
@@ -74,19 +74,6 @@ def test_every_reference_leads_somewhere(described):
         for part in reference.split("/"):
             found = found[part]
         assert found
-
-
-def routes_of(app: FastAPI) -> list[APIRoute]:
-    found: list[APIRoute] = []
-    waiting: list[Any] = list(app.routes)
-    while waiting:
-        route = waiting.pop()
-        if isinstance(route, APIRoute):
-            found.append(route)
-        else:
-            inner = getattr(route, "original_router", None) or getattr(route, "app", None)
-            waiting += getattr(inner, "routes", ())
-    return found
 
 
 def test_every_body_is_strict_about_fields_and_numbers(described):

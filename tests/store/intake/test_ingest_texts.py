@@ -254,9 +254,9 @@ def test_a_line_with_a_key_twice_is_left_out_with_the_key(tmp_path: Path, source
     (domain,) = ingest(path, tmp_path / "store").domains
     assert domain.dropped == {Reason.NOT_JSON: 1}
     assert pq.read_table(tmp_path / "store" / "quarantine.parquet")["detail"].to_pylist() == [
-        f"the key '{key}' is in it twice"
+        f"the key '{key}' is in an object twice"
     ]
-    with pytest.raises(IngestError, match=f"the key '{key}' is in it twice") as caught:
+    with pytest.raises(IngestError, match=f"the key '{key}' is in an object twice") as caught:
         ingest(path, tmp_path / "strict", unfit=Unfit.REFUSE)
     assert caught.value.place is not None
     assert caught.value.place.line == 2
