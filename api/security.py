@@ -19,7 +19,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer, SecurityS
 
 from api.bodies import BodyRequest, BodyRoute
 from api.problems import Problem
-from api.repository import Scope, TokenRecord, token_hash
+from api.repository import RunRecord, Scope, TokenRecord, token_hash
 from api.services import AppServices, Services, services_of
 
 BEARER = HTTPBearer(auto_error=False, scheme_name="token", description="A token made by `mixture tokens create`.")
@@ -36,6 +36,10 @@ class Caller:
     name: str
     token_id: str
     scopes: frozenset[Scope]
+
+    def may(self, scope: Scope) -> bool:
+        """Whether the token has the scope, or one that includes it: whoever may write may read."""
+        return scope is Scope.READ or scope in self.scopes or (scope is Scope.RUN and Scope.RUN_ALL in self.scopes)
 
 
 async def _caller(request: Request, services: AppServices, credentials: Credentials) -> Caller | None:
@@ -127,15 +131,28 @@ def _scopes(dependant: Dependant) -> Iterator[str]:
         yield from _scopes(one)
 
 
+def check_reports(caller: Caller, run: RunRecord) -> None:
+    """Let a caller report to a run that a token of the same name registered, as one that took its place; or to all.
+
+    Raises Problem 403 `scope-missing`.
+    """
+    if run.by != caller.name and not caller.may(Scope.RUN_ALL):
+        detail = f"{run.by!r} registered the run {run.id}; the token of {caller.name!r} lacks the scope 'run-all'"
+        raise _scope_missing(detail, Scope.RUN_ALL)
+
+
 def _require(caller: Caller | None, scope: Scope) -> Caller:
-    """The caller, who has the scope: whoever may write may read."""
+    """The caller, who has the scope."""
     if caller is None:
         raise _unauthorized("this takes a token", "token-missing", hint=BEARER_HINT)
-    if scope is not Scope.READ and scope not in caller.scopes:
-        detail = f"the token of {caller.name!r} has not the scope '{scope}'"
-        hint = f"`mixture tokens create NAME --scope {scope}` makes one that has"
-        raise Problem(403, detail, code="scope-missing", hint=hint, facts={"scope": scope.value})
+    if not caller.may(scope):
+        raise _scope_missing(f"the token of {caller.name!r} lacks the scope '{scope}'", scope)
     return caller
+
+
+def _scope_missing(detail: str, scope: Scope) -> Problem:
+    hint = f"`mixture tokens create NAME --scope {scope}`, run at the service, makes one that has it"
+    return Problem(403, detail, code="scope-missing", hint=hint, facts={"scope": scope.value})
 
 
 def _unauthorized(detail: str, code: str, *, hint: str | None = None) -> Problem:
