@@ -32,6 +32,7 @@ from api.pages.problem import problem_page
 from api.queries import KnownNames
 from api.services import Services, logger
 from api.settings import Settings, load_settings
+from api.token_watch import Revocable
 from mixture._version import __version__
 from mixture.errors import MixtureError
 
@@ -88,6 +89,7 @@ def _middleware(services: Services) -> list[Middleware]:
     return [
         Middleware(Measured, metrics=services.metrics),
         Middleware(Edge),
+        Middleware(Revocable, watch=services.token_watch),
         *([cors] if settings.cors_origins else []),
         Middleware(Limits, rate=services.rate, max_body_bytes=settings.max_body_bytes),
         Middleware(Suffixes),

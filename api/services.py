@@ -35,6 +35,7 @@ from api.refs import OtherRefText, Ref, RefText, parse_ref
 from api.repository import Bundle, MixtureRecord, Repository, read_digest, write_digest
 from api.settings import Settings
 from api.stores import Stores
+from api.token_watch import TokenWatch
 from api.what_if import Changes
 from api.what_if_answer import WhatIfAnswer
 from mixture.catalog import Catalog
@@ -71,6 +72,7 @@ class Services:
         self.typical_texts = TypicalTexts()
         self.stopping = asyncio.Event()
         self.log_watch = LogWatch(self._last_seqs, self.stopping)
+        self.token_watch = TokenWatch(self._revoked_tokens)
         self.stores = Stores(settings.store_dirs, mixtures=settings.mixtures_dirs)
         self.builtin = BuiltinMixtures(settings.mixtures_dirs, settings.store_dirs, self.stores)
         self._kept: Kept[tuple[str, str], LoadedMixture] = Kept(settings.loaded_mixtures)
@@ -92,6 +94,9 @@ class Services:
             if self._repository is None:
                 self._repository = Repository.open(self.settings.data_dir, self.settings.database_url)
             return self._repository
+
+    def _revoked_tokens(self, token_ids: Collection[str]) -> Collection[str]:
+        return self.repository.revoked_tokens(token_ids)
 
     def _last_seqs(self, run_ids: Collection[str]) -> Mapping[str, int]:
         return self.repository.last_seqs(run_ids)

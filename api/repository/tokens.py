@@ -76,6 +76,12 @@ class Tokens:
         with self.database.reading() as session:
             return [_token(row) for row in session.scalars(select(TokenRow).order_by(TokenRow.number))]
 
+    def revoked_tokens(self, token_ids: Collection[str]) -> set[str]:
+        """Those of some tokens that are revoked."""
+        asked = select(TokenRow.id).where(TokenRow.id.in_(token_ids), TokenRow.revoked.is_not(None))
+        with self.database.reading() as session:
+            return set(session.scalars(asked))
+
     def revoke_token(self, token_id: str) -> TokenRecord:
         """End a token, at once and in every copy of the service. Raises `unknown-token`."""
         with self.database.writing() as session:
