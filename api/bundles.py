@@ -87,14 +87,11 @@ def amended_bundle(
     """
 
     def locked(read: Spec, catalog: Catalog) -> tuple[Plan, Lock]:
-        amendment = Amendment(
-            base,
-            change.step,
-            change.skip_steps,
-            change.masks,
-            reason=change.reason,
-            keep_weights=base.keeps_weights if change.spec is None else change.keep_weights,
+        amendment = Amendment.going_on(
+            base, change.step, skip_steps=change.skip_steps, masks=change.masks, reason=change.reason
         )
+        if change.spec is not None:
+            amendment = replace(amendment, keep_weights=change.keep_weights)
         plan = make_plan(read, catalog, amends=amendment)
         fixed = make_lock(plan)
         check_listed(fixed, catalog)

@@ -11,11 +11,13 @@ import typer
 
 from mixture.cli.output import AsJson, LockFile, plain, print_json, print_table, table, terminal_width, width_of
 from mixture.cli.plan import SHOWN_DOMAINS, WorldSize, agree, counts_as, replaced, require, store_of
+from mixture.cli.steps import STEP_HELP, StepText, parse_step
+from mixture.errors import MixtureError
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from mixture.plan import AmendedDomain, Finding, Lock
+    from mixture.plan import AmendedDomain, Amendment, Finding, Lock, Plan
     from mixture.store import Store
 
 EXAMPLE = (
@@ -35,7 +37,10 @@ def amend(
         Path | None,
         typer.Argument(metavar="[SPEC]", help="What the whole run is now; the part from --at-step on is used."),
     ] = None,
-    at_step: Annotated[int, typer.Option(metavar="N", help="The first step that may be another one.")] = ...,  # type: ignore[assignment]
+    at_step: Annotated[
+        StepText,
+        typer.Option(parser=parse_step, metavar="N", help=f"The first step that may be another one. {STEP_HELP}"),
+    ] = ...,  # type: ignore[assignment]
     out: Annotated[
         Path | None, typer.Option("-o", "--out", metavar="NEW", help="Write the new lock; without it, only look.")
     ] = None,
@@ -59,8 +64,11 @@ def amend(
         ),
     ] = None,
     consumed_step: Annotated[
-        int, typer.Option(metavar="C", min=0, help="The step that the run stands at; no amendment comes before it.")
-    ] = 0,
+        StepText | None,
+        typer.Option(
+            parser=parse_step, metavar="C", help="The step that the run stands at; no amendment comes before it."
+        ),
+    ] = None,
     reason: Annotated[str | None, typer.Option(metavar="TEXT", help="Why; it stays in the lock.")] = None,
     world_size: WorldSize = None,
     *,
@@ -75,8 +83,9 @@ def amend(
     as_json: AsJson = False,
 ) -> None:
     """Change a run from step N on: budget, boundaries, weights, context, text. What is before N stays, to the token."""
+    from mixture.plan import Amendment, amended_json, finding_json, read_lock, with_masks, write_lock
     from mixture.plan import amend as amend_lock
-    from mixture.plan import amended_domains, amended_json, finding_json, read_lock, with_masks, write_lock
+    from mixture.plan.amend_weights import weight_findings
     from mixture.plan.lineage import parting_step
     from mixture.store import open_store
     from mixture.stream.takedown import masks_of
@@ -90,27 +99,23 @@ def amend(
     if mask is not None and store is None:
         raise typer.BadParameter("--mask takes --store DIR: a document is found there")
     old = read_lock(lock)
+    step = at_step.of(old.data.steps)
+    consumed = 0 if consumed_step is None else consumed_step.of(old.data.steps)
+    most = None if every else SHOWN_DOMAINS
     text = None if store is None else open_store(store)
     findings: tuple[Finding, ...] = ()
     if spec is None:
-        new = amend_lock(old, at_step, skip_steps=skip_steps, consumed_step=consumed_step, reason=reason)
+        new = amend_lock(old, step, skip_steps=skip_steps, consumed_step=consumed, reason=reason)
         agree(text, new)
     else:
-        new, findings = _with_spec(
-            old,
-            spec,
-            at_step,
-            skip_steps=skip_steps,
-            consumed_step=consumed_step,
-            reason=reason,
-            keep_weights=keep_weights,
-            world_size=world_size,
-            store=text,
-            says=not as_json,
+        amendment = Amendment(
+            old, step, skip_steps=skip_steps, consumed_step=consumed, reason=reason, keep_weights=keep_weights
         )
+        plan = _plan(amendment, spec, world_size=world_size, most=most, as_json=as_json)
+        new, findings = _locked(plan, old, step, text, most=most, as_json=as_json), plan.findings
     if mask is not None and text is not None:
         # Behind the rest of the amendment: a domain that it adds may hold the documents, too.
-        taken = masks_of(text, mask, at_step, new)
+        taken = masks_of(text, mask, step, new)
         new = with_masks(new, taken)
         if not taken:
             print(f"{mask}: nothing of it is in the run, or it is down already", file=sys.stderr)
@@ -118,11 +123,11 @@ def amend(
     if out is not None:
         write_lock(new, out.resolve())
     if as_json:
-        report = amended_json(old, new, at_step) | {"findings": [finding_json(finding) for finding in findings]}
+        report = amended_json(old, new, step) | {"findings": [finding_json(finding) for finding in findings]}
         print_json({"lock": None if out is None else str(out.resolve()), "digest": new.digest} | report)
         return
-    show(old, new, amended_domains(old, new, at_step), at_step, most=None if every else SHOWN_DOMAINS)
-    if keep_weights and not any(finding.code in ("weights-kept", "weights-moved") for finding in findings):
+    show(old, new, step, most=most)
+    if keep_weights and not weight_findings(findings):
         print("no weights to come are fitted to the tokens of a phase: --keep-weights changes nothing")
     takes_place = "written" if held is None or held.digest == new.digest else f"replaces {held.digest}"
     print(f"{out.resolve()}: {takes_place}" if out is not None else "nothing was written: -o NEW does that")
@@ -130,50 +135,63 @@ def amend(
     print(f"digest {new.digest}; checkpoints up to step {parted:,} resume under it")
 
 
-def _with_spec(
-    old: Lock,
-    spec: Path,
-    at_step: int,
-    *,
-    skip_steps: int,
-    consumed_step: int,
-    reason: str | None,
-    keep_weights: bool,
-    world_size: int | None,
-    store: Store | None,
-    says: bool,
-) -> tuple[Lock, tuple[Finding, ...]]:
-    from mixture.plan import Amendment, make_lock, make_plan
+def _plan(amendment: Amendment, spec: Path, *, world_size: int | None, most: int | None, as_json: bool) -> Plan:
+    """The plan of the amended run. One that is refused is shown before its error is raised."""
+    from mixture.plan import make_plan
+    from mixture.plan.amend_weights import weight_findings
     from mixture.spec import load_spec
 
-    loaded = load_spec(spec)
-    amendment = Amendment(
-        old,
-        at_step,
-        skip_steps=skip_steps,
-        consumed_step=consumed_step,
-        reason=reason,
-        keep_weights=keep_weights,
-    )
-    made = make_plan(loaded, world_size=world_size, amends=amendment)
-    require(made, says=says)
-    for finding in made.findings if says else ():
-        if finding.code == "weights-kept":
+    plan = make_plan(load_spec(spec), world_size=world_size, amends=amendment)
+    if plan.refusals:
+        _preview(plan, amendment.lock, amendment.step, most=most, as_json=as_json)
+    require(plan, says=not as_json)
+    for finding in weight_findings(plan.findings) if not as_json else ():
+        if finding.level.value == "note":  # the others are printed already
             print(finding, file=sys.stderr)
-    text = store if store is not None else store_of(loaded)
-    new = make_lock(made, content={name: domain.content for name, domain in text.domains.items()} if text else None)
-    agree(text, new)
-    return new, made.findings
+    return plan
 
 
-def show(old: Lock, new: Lock, domains: tuple[AmendedDomain, ...], step: int, *, most: int | None) -> None:
+def _locked(plan: Plan, old: Lock, step: int, store: Store | None, *, most: int | None, as_json: bool) -> Lock:
+    """The lock of the plan, on the store given or that of the spec. A plan that is refused there is shown first."""
+    from mixture.plan import make_lock
+
+    try:
+        text = store if store is not None else store_of(plan.spec)
+        new = make_lock(plan, content={name: one.content for name, one in text.domains.items()} if text else None)
+        agree(text, new)
+    except MixtureError:
+        _preview(plan, old, step, most=most, as_json=as_json)
+        raise
+    return new
+
+
+def _preview(plan: Plan, old: Lock, step: int, *, most: int | None, as_json: bool) -> None:
+    """What an amendment would do that is refused."""
+    from mixture.plan import amended_json, finding_json
+
+    if as_json:
+        findings = [finding_json(finding) for finding in plan.findings]
+        print_json({"lock": None, "digest": None} | amended_json(old, plan, step) | {"findings": findings})
+        return
+    show(old, plan, step, most=most)
+    print("nothing was written: the amendment is refused")
+
+
+def show(old: Lock, new: Lock | Plan, step: int, *, most: int | None) -> None:
     """Print what an amendment does: the run, the domains that are read most, and what is left out or read again."""
-    before, after = old.schedule(), new.schedule()
+    from mixture.plan import Lock, amended_domains
+
+    domains = amended_domains(old, new, step)
+    if isinstance(new, Lock):
+        name, after, phases = new.mixture, new.schedule(), new.phases
+    else:
+        name, after, phases = new.spec.mixture, new.schedule, new.lock_phases
+    before = old.schedule()
     tokens = [int(schedule.tokens(schedule.steps).sum()) for schedule in (before, after)]
     stays = f"steps 0 to {step - 1:,} stay as they are" if step else "nothing of the run stays as it is"
-    print(f"{new.mixture}: {stays}")
+    print(f"{name}: {stays}")
     print(f"  steps   {before.steps:,} → {after.steps:,}\n  tokens  {tokens[0]:,} → {tokens[1]:,}")
-    for phase in new.phases:
+    for phase in phases:
         if phase.steps and phase.first_step + phase.steps > step:
             first = max(phase.first_step, step)
             shape = f"length {after.length_of(first):,}, batch {after.batch_of(first):,} sequences"
@@ -194,8 +212,7 @@ def show(old: Lock, new: Lock, domains: tuple[AmendedDomain, ...], step: int, *,
                 f" ({_percent(left, tokens[1])} of the run)"
             )
     print(f"{sum(one.repeated for one in domains):,} tokens to come are read in an epoch after the first")
-    masked = new.masks[len(old.masks) :] if len(new.masks) > len(old.masks) else ()
-    if masked:
+    if isinstance(new, Lock) and len(new.masks) > len(old.masks):
         taken = sum(one.tokens for one in new.masks) - sum(one.tokens for one in old.masks)
         print(f"{taken:,} tokens are taken down from step {step:,} on")
 

@@ -1,12 +1,14 @@
 """The commands in one place, and how errors leave the program.
 
-Exit codes: 0 done · 1 refused, with `error[CODE]: FILE:LINE:COLUMN: …` on standard error · 2 wrong usage · 130 stopped.
+Exit codes: 0 done · 1 refused, with `error[CODE]: FILE:LINE:COLUMN: …` on standard error · 2 wrong usage · 130 stopped
+· 141 whoever read the output has gone, as after `| head`.
 """
 
 from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 from collections.abc import Sequence
 
@@ -31,17 +33,20 @@ from mixture.cli import (
     schedule,
     schema,
     serve,
+    show,
     site,
     store,
     stream,
     tokens,
     trace,
 )
+from mixture.cli.closed_output import Commands, closed_output
 from mixture.errors import MixtureError
 from mixture.objects.options import CACHE_BYTES, CACHE_DIR
 
 app = typer.Typer(
     name="mixture",
+    cls=Commands,
     help="Declare data mixtures for language model training, lock them, and read exactly what they say.",
     epilog="Begin with `mixture demo`. Every command has --help with examples, and --json for programs.",
     no_args_is_help=True,
@@ -56,6 +61,7 @@ for module in (
     amend,
     diff,
     explain,
+    show,
     ladder,
     formats,
     schema,
@@ -100,6 +106,9 @@ SPREAD_TEXTS = frozenset({"--document"})
 """Options that take several texts in a row, all up to the next option: `--document web/1 web/2`."""
 
 
+_NUMBER = re.compile(r"-?[0-9][0-9_.]*[KMBT]?%?")
+
+
 def spread(arguments: Sequence[str]) -> list[str]:
     """Say an option of SPREAD once for each number behind it, which is how the parser takes several; texts, too."""
     out: list[str] = []
@@ -117,7 +126,7 @@ def spread(arguments: Sequence[str]) -> list[str]:
 
 def _goes_on(option: str, argument: str) -> bool:
     if option in SPREAD:
-        return argument.removeprefix("-").isdigit()
+        return _NUMBER.fullmatch(argument) is not None
     return not argument.startswith("-")
 
 
@@ -134,14 +143,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the program and leave it with its exit code."""
     _open_output()
     try:
-        app(spread(sys.argv[1:] if arguments is None else arguments))
+        _run(sys.argv[1:] if arguments is None else arguments)
+    except SystemExit:
+        try:
+            sys.stdout.flush()
+        except BrokenPipeError as error:
+            raise closed_output() from error
+        raise
+
+
+def _run(arguments: Sequence[str]) -> None:
+    try:
+        app(spread(arguments))
     except MixtureError as error:
         for single in getattr(error, "errors", ()) or (error,):
             print(f"error[{single.code}]: {single}", file=sys.stderr)
-        sys.exit(1)
-    except BrokenPipeError:
-        # Whoever read the output has gone: point it at nothing, so that the interpreter's last flush is silent.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict, astuple
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mixture.cli.output import AsJson, LockFile, output_file, print_columns, print_json
+from mixture.cli.steps import STEP_HELP, StepText, parse_step
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -17,9 +19,13 @@ if TYPE_CHECKING:
     from mixture.schedule import Rows, Schedule
 
 COLUMNS = ("position", "step", "slot", "domain", "draw", "epoch", "sequence", "first_token", "tokens")
+PLACE = ("position", "step", "slot", "epoch")
 
 Steps = Annotated[
-    list[int], typer.Option("--step", metavar="S…", help="Steps, from 0; one past the last is the end of the run.")
+    list[StepText],
+    typer.Option(
+        "--step", parser=parse_step, metavar="S…", help=f"One past the last is the end of the run. {STEP_HELP}"
+    ),
 ]
 
 
@@ -103,13 +109,14 @@ def _write_arrow(schedule: Schedule, chunks: Iterator[Rows], path: Path) -> None
 def counts(lock: LockFile, step: Steps, *, as_json: AsJson = False) -> None:
     """Show how many sequences each domain has given before steps, of any length."""
     schedule = _schedule(lock)
-    found = [schedule.counts(s).tolist() for s in step]
+    steps = [one.of(schedule.steps) for one in step]
+    found = [schedule.counts(s).tolist() for s in steps]
     if as_json:
         for one in found:
             print_json(dict(zip(schedule.names, one, strict=True)))
     else:
         rows = zip(schedule.names, *found, strict=True)
-        print_columns(("domain", *(f"step {s}" for s in step)), rows, text={"domain": _widest(schedule)})
+        print_columns(("domain", *(f"step {s}" for s in steps)), rows, text={"domain": _widest(schedule)})
 
 
 def find(
@@ -122,20 +129,20 @@ def find(
 ) -> None:
     """Show every position whose sequence holds a token."""
     schedule = _schedule(lock)
-    found = islice(schedule.iter_find(domain, token), most)
+    found = islice(schedule.iter_places(domain, token), most)
     if as_json:
-        print_json(list(found))
+        for one in found:
+            print_json(asdict(one))
         return
     count = 0
 
     def rows() -> Iterator[tuple[object, ...]]:
         nonlocal count
-        for position in found:
+        for one in found:
             count += 1
-            step = schedule.step_of(position)
-            yield position, step, position - schedule.positions_before(step)
+            yield astuple(one)
 
-    print_columns(("position", "step", "slot"), rows(), text={})
+    print_columns(PLACE, rows(), text={})
     if count == most:
         print(f"the first {count} times that token {token} of '{domain}' is read in this run")
     else:
@@ -161,7 +168,7 @@ def handoffs(lock: LockFile, *, as_json: AsJson = False) -> None:
 def history(lock: LockFile, step: Steps, *, as_json: AsJson = False) -> None:
     """Show the digest of all that decides what is read before steps: equal in all locks that agree so far."""
     schedule = _schedule(lock)
-    for s in step:
+    for s in (one.of(schedule.steps) for one in step):
         digest = schedule.history(s)
         if as_json:
             print_json({"step": s, "history": digest})

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from mixture.cli.output import AsJson, output_file, print_json
 
 
 class SchemaOf(StrEnum):
@@ -27,6 +30,8 @@ def schema(
         SchemaOf, typer.Argument(metavar="[spec|sources]", help="Of a spec, or of what `mixture ingest` reads.")
     ] = SchemaOf.SPEC,
     out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Where it goes, not printed.")] = None,
+    *,
+    as_json: AsJson = False,
 ) -> None:
     """Print the JSON Schema of specs, or of sources files: editors complete and check them with it.
 
@@ -37,14 +42,13 @@ def schema(
     Other programs check with it, too: `check-jsonschema --schemafile mixture.schema.json mixture.yaml`. It knows keys,
     words, units and limits; what a spec says of its catalog is for `mixture plan`.
     """
-    from mixture.cli.output import output_file
     from mixture.spec import schema_text, spec_schema
     from mixture.store import sources_schema
 
     text = schema_text(spec_schema() if of is SchemaOf.SPEC else sources_schema())
     if out is None:
-        sys.stdout.write(text)
+        print_json(json.loads(text)) if as_json else sys.stdout.write(text)
         return
     with output_file(out) as beside:
         beside.write_text(text, encoding="utf-8")
-    print(f"{out}: written")
+    print_json({"schema": str(out.resolve())}) if as_json else print(f"{out}: written")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mixture.cli.output import AsJson, LockFile, output_file, print_json, printable
+from mixture.cli.steps import STEP_HELP, StepText, parse_step
 from mixture.cli.store import StoreFolder
 from mixture.errors import StreamError
 
@@ -33,7 +34,7 @@ def register(app: typer.Typer) -> None:
 def stream(
     lock: LockFile,
     store: StoreFolder,
-    first_step: Annotated[int, typer.Option(min=0, metavar="A")] = 0,
+    first_step: Annotated[StepText, typer.Option(parser=parse_step, metavar="A", help=STEP_HELP)] = "0",  # type: ignore[assignment]
     steps: Annotated[int, typer.Option(min=1, metavar="N")] = 1,
     rank: Annotated[int, typer.Option(min=0, metavar="r")] = 0,
     world_size: Annotated[int, typer.Option(min=1, metavar="R")] = 1,
@@ -52,17 +53,20 @@ def stream(
     as_json: AsJson = False,
 ) -> None:
     """Show what a rank reads, row by row with the documents it comes from, or write it as Arrow."""
+    from mixture.plan import read_lock
     from mixture.stream import open_stream
 
+    held = read_lock(lock)
+    first = first_step.of(held.data.steps)
     opened = open_stream(
-        lock, store, rank, world_size, first_step, next_token=next_token, documents=out is None, uneven=uneven
+        held, store, rank, world_size, first, next_token=next_token, documents=out is None, uneven=uneven
     )
-    if first_step == opened.steps:
+    if first == opened.steps:
         raise StreamError(f"the run ends at step {opened.steps:,}", code="step-out-of-range", hint="steps count from 0")
     batches = _first(opened, steps)
     if out is not None:
         _write_arrow(opened, batches, out)
-        print(f"{out}: steps {first_step} to {opened.step - 1} of rank {rank} of {world_size}", file=sys.stderr)
+        print(f"{out}: steps {first} to {opened.step - 1} of rank {rank} of {world_size}", file=sys.stderr)
         return
     for batch in batches:
         if as_json:

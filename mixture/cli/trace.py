@@ -10,6 +10,7 @@ import typer
 
 from mixture.cli import trace_arrow, trace_output
 from mixture.cli.output import AsJson, LockFile
+from mixture.cli.steps import STEP_HELP, StepText, parse_step
 
 if TYPE_CHECKING:
     from mixture.plan import Lock
@@ -34,7 +35,13 @@ def trace(
         Path | None, typer.Option("--store", metavar="DIR", help="The lock's token store; a token needs none.")
     ] = None,
     step: Annotated[
-        int | None, typer.Option("--step", metavar="S", help="Forwards: each sequence of this step, with documents.")
+        StepText | None,
+        typer.Option(
+            "--step",
+            parser=parse_step,
+            metavar="S",
+            help=f"Forwards: each sequence of this step, with documents. {STEP_HELP}",
+        ),
     ] = None,
     rank: Annotated[int, typer.Option(min=0, metavar="r", help="With --step: only the slots of this rank.")] = 0,
     world_size: Annotated[int, typer.Option(min=1, metavar="R", help="How many ranks there are.")] = 1,
@@ -50,16 +57,23 @@ def trace(
         int | None, typer.Option(metavar="T", help="The same of one token, an offset in its domain from 0.")
     ] = None,
     until_step: Annotated[
-        int | None, typer.Option(metavar="S", help="All that was read before this step, in sums by --by.")
+        StepText | None,
+        typer.Option(parser=parse_step, metavar="S", help="All that was read before this step, in sums by --by."),
     ] = None,
     by: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="`domain`, an attribute of documents, or a label of domains.")
     ] = None,
     from_step: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Only what is still to come from step N on: what a takedown would hide."),
+        StepText | None,
+        typer.Option(
+            parser=parse_step,
+            metavar="N",
+            help="Only what is still to come from step N on: what a takedown would hide.",
+        ),
     ] = None,
-    at_step: Annotated[int | None, typer.Option(metavar="N", help="With --never: as --from-step N.")] = None,
+    at_step: Annotated[
+        StepText | None, typer.Option(parser=parse_step, metavar="N", help="With --never: as --from-step N.")
+    ] = None,
     most: Annotated[int | None, typer.Option(min=1, metavar="N", help="List only the first N places of each.")] = None,
     arrow: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an Arrow IPC file instead.")] = None,
     *,
@@ -79,8 +93,8 @@ def trace(
         raise typer.BadParameter("say --domain and --token together")
     if never != (at_step is not None) or (never and from_step is not None):
         raise typer.BadParameter("say --from-step N, or --never and --at-step N together")
-    first_step = at_step if from_step is None else from_step
-    if first_step is not None and not backwards:
+    to_come = at_step if from_step is None else from_step
+    if to_come is not None and not backwards:
         raise typer.BadParameter("what is still to come is that of documents or a token")
     if step is None and (rank or world_size > 1):
         raise typer.BadParameter("--rank and --world-size go with --step")
@@ -94,9 +108,11 @@ def trace(
         raise typer.BadParameter("this takes --store DIR: documents are found there")
 
     held = read_lock(lock)
+    steps = held.data.steps
     opened = None if store is None else open_store(store)
     if backwards:
-        found = list(_traces(held, opened, document or [], documents, domain, token, first_step or 0))
+        first_step = 0 if to_come is None else to_come.of(steps)
+        found = list(_traces(held, opened, document or [], documents, domain, token, first_step))
         if arrow is not None:
             trace_arrow.write_traces(arrow, found, most)
         elif as_json:
@@ -106,15 +122,16 @@ def trace(
         return
     assert opened is not None, "refused above"
     if step is not None:
-        sequences = trace_step(held, opened, step, rank=rank, world_size=world_size)
+        number = step.of(steps)
+        sequences = trace_step(held, opened, number, rank=rank, world_size=world_size)
         if arrow is not None:
             trace_arrow.write_sequences(arrow, sequences, opened.attributes)
         elif as_json:
             trace_output.print_sequences_json(sequences)
         else:
-            trace_output.print_sequences(sequences, step)
+            trace_output.print_sequences(sequences, number)
     elif until_step is not None:
-        sums = read_so_far(held, opened, until_step, by=by or "domain")
+        sums = read_so_far(held, opened, until_step.of(steps), by=by or "domain")
         if arrow is not None:
             trace_arrow.write_sums(arrow, sums)
         elif as_json:

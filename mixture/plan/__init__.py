@@ -5,7 +5,7 @@ from mixture.plan.amend_report import AmendedDomain, amended_domains, amended_js
 from mixture.plan.amendment import Amendment
 from mixture.plan.caps import tokens_over_cap
 from mixture.plan.composition import GroupTokens, group, group_domains, group_tokens
-from mixture.plan.crossings import Crossing, crossings
+from mixture.plan.crossings import Crossing, crossing_json, crossings
 from mixture.plan.diff import Diff, Distance, Figures, Move, PhasePair, Resized, diff
 from mixture.plan.diff_files import is_lock, read_sides
 from mixture.plan.diff_markdown import diff_markdown
@@ -76,6 +76,7 @@ __all__ = [
     "amended_json",
     "amendment_json",
     "check_lock",
+    "crossing_json",
     "crossings",
     "decimal",
     "diff",

@@ -46,8 +46,9 @@ def amend(
     Raises AmendError: those of `Amendment`, `amend-outside-run`, `skip-not-here`, `mask-invalid`, `unknown-domain`,
     `weights-sum`, `weight-invalid`, `domain-too-small`, `phase-again`.
     """
-    # Without a spec the weights go on: those that an amendment kept are still kept.
-    amendment = Amendment(lock, step, skip_steps, tuple(masks), consumed_step, reason, lock.keeps_weights)
+    amendment = Amendment.going_on(
+        lock, step, skip_steps=skip_steps, masks=masks, consumed_step=consumed_step, reason=reason
+    )
     # A phase without a step says nothing of what was before; a plan of an amended run does not have it, either.
     data, phases = lock.data, tuple(one for one in lock.phases if one.steps or one.first_step > step)
     if step == data.steps:

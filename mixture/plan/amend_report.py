@@ -7,6 +7,8 @@ from fractions import Fraction
 
 from mixture.plan.figures import json_value
 from mixture.plan.lock import Lock
+from mixture.plan.plan import Plan
+from mixture.schedule import Schedule
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +40,12 @@ class AmendedDomain:
         return self.to_come != self.to_come_before or self.epochs != self.epochs_before or self.skipped > 0
 
 
-def amended_domains(old: Lock, new: Lock, step: int) -> tuple[AmendedDomain, ...]:
-    """What amending one lock to another at a step does to each domain, in the new lock's order."""
-    before, after = old.schedule(), new.schedule()
+def amended_domains(old: Lock, new: Lock | Plan, step: int) -> tuple[AmendedDomain, ...]:
+    """What amending a lock at a step does to each domain, in the new one's order.
+
+    new: the lock that comes of it, or the plan, which may be one that is refused
+    """
+    before, after = old.schedule(), _schedule(new)
     num, fresh = len(new.data.domains), len(new.data.domains) - len(old.data.domains)
     drawn = after.tokens(step)
     whole, whole_before = after.tokens(after.steps), before.tokens(before.steps).tolist() + [0] * fresh
@@ -69,10 +74,14 @@ def amended_domains(old: Lock, new: Lock, step: int) -> tuple[AmendedDomain, ...
     return tuple(out)
 
 
-def amended_json(old: Lock, new: Lock, step: int) -> dict[str, object]:
-    """The amendment of one lock to another as JSON has it: the runs' figures, those to come, and `domains`."""
+def _schedule(run: Lock | Plan) -> Schedule:
+    return run.schedule if isinstance(run, Plan) else run.schedule()
+
+
+def amended_json(old: Lock, new: Lock | Plan, step: int) -> dict[str, object]:
+    """The amendment as JSON has it: the runs' figures, those to come, and `domains`. See `amended_domains`."""
     domains = amended_domains(old, new, step)
-    before, after = old.schedule(), new.schedule()
+    before, after = old.schedule(), _schedule(new)
     return {
         "step": step,
         "history": after.history(step),
@@ -85,7 +94,7 @@ def amended_json(old: Lock, new: Lock, step: int) -> dict[str, object]:
         "tokens_to_come": sum(domain.to_come for domain in domains),
         "tokens_skipped": sum(domain.skipped for domain in domains),
         "tokens_repeated": sum(domain.repeated for domain in domains),
-        "masks": len(new.masks) - len(old.masks),
+        "masks": 0 if isinstance(new, Plan) else len(new.masks) - len(old.masks),
         "domains": [
             {
                 "domain": domain.name,

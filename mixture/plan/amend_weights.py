@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -158,6 +158,11 @@ def moved_weights(
                 "movers": [{"domain": name, "before": a, "after": b} for name, a, b in moved],
             },
         )
+
+
+def weight_findings(findings: Iterable[Finding]) -> list[Finding]:
+    """Those of `moved_weights`: none, and no rule fits weights to come, where the lock's weights are to be kept."""
+    return [one for one in findings if one.code in (FindingCode.WEIGHTS_KEPT, FindingCode.WEIGHTS_MOVED)]
 
 
 def _unfitted(weights: Weights) -> Weights:

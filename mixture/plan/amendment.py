@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from mixture.errors import AmendError
-from mixture.names import odd_character
+from mixture.names import is_blank, odd_character
 from mixture.plan.lock import Lock, Mask
 from mixture.schedule import Batch, ScheduleData, Segment
 from mixture.units import format_count, quote
@@ -35,6 +35,20 @@ class Amendment:
     reason: str | None = None
     keep_weights: bool = False
 
+    @classmethod
+    def going_on(
+        cls,
+        lock: Lock,
+        step: int,
+        *,
+        skip_steps: int = 0,
+        masks: Sequence[Mask] = (),
+        consumed_step: int = 0,
+        reason: str | None = None,
+    ) -> Amendment:
+        """An amendment under what the lock was made of, without another spec: weights that were kept stay kept."""
+        return cls(lock, step, skip_steps, tuple(masks), consumed_step, reason, lock.keeps_weights)
+
     def __post_init__(self) -> None:
         steps = self.lock.data.steps
         if not 0 <= self.step <= steps:
@@ -56,7 +70,7 @@ class Amendment:
             )
         if self.skip_steps < 0:
             raise AmendError(f"{self.skip_steps:,} steps can not be skipped", code="amend-invalid")
-        if self.reason is not None and not self.reason.strip():
+        if self.reason is not None and is_blank(self.reason):
             raise AmendError("the reason is empty", code="amend-invalid", hint="leave it out or say it")
         odd = None if self.reason is None else odd_character(self.reason)
         if odd is not None:

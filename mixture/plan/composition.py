@@ -62,6 +62,11 @@ class Groups:
         """Whether every value of the columns is one that JSON has: there are no decimals."""
         return not any(pa.types.is_decimal(kind) for kind in self.types)
 
+    @property
+    def schema(self) -> pa.Schema:
+        """Of the table of a composition by these groups."""
+        return pa.schema(STRETCH | dict(zip(self.columns, self.types, strict=True)) | FIGURES)
+
     def sums(self, by_domain: I64) -> list[int]:
         """The sum of each group, of int64 [domains of the lock]. All of it must stay below 2^63."""
         before = np.zeros(self._members.size + 1, dtype=np.int64)
@@ -92,7 +97,9 @@ def group(lock: Lock, catalog: Catalog, columns: Sequence[str], rows: Sequence[i
 
 def group_domains(lock: Lock) -> Groups:
     """Each domain of the lock alone, in order of names: what needs no catalog."""
-    members = {(name,): [d] for name, d in sorted((domain.name, d) for d, domain in enumerate(lock.data.domains))}
+    members: dict[Key, list[int]] = {
+        (name,): [d] for name, d in sorted((domain.name, d) for d, domain in enumerate(lock.data.domains))
+    }
     return _groups(lock, ("domain",), (pa.string(),), members)
 
 
@@ -186,8 +193,8 @@ class Composition:
 
     def table(self) -> pa.Table:
         """The same as an Arrow table."""
-        types = STRETCH | dict(zip(self.groups.columns, self.groups.types, strict=True)) | FIGURES
-        return pa.table({name: pa.array(cells, types[name]) for name, cells in self.columns.items()})
+        schema = self.groups.schema
+        return pa.table({name: pa.array(cells, schema.field(name).type) for name, cells in self.columns.items()})
 
 
 def composition(lock: Lock, groups: Groups, stretches: Sequence[range]) -> Composition:

@@ -13,6 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from mixture.plan.lock import Lock
+from mixture.units import Unit, parse_quantity
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,23 @@ def crossings(lock: Lock, epochs: Sequence[Fraction], domains: Sequence[str] | N
     number = counts[s, d] + (limit - tokens[s, d]) // lengths[s]
     steps = dict(zip(passing, schedule.steps_and_slots(schedule.nth(d, number).position)[0].tolist(), strict=True))
     return tuple(_crossing(lock, d, number, steps.get(i), drawn[d]) for i, (d, number) in enumerate(pairs))
+
+
+def parse_epochs(text: str) -> Fraction:
+    """Reads a number of epochs, such as `1` or `2.5`. Raises UnitError."""
+    return parse_quantity(text, units=(Unit.EPOCHS,), bare=Unit.EPOCHS).value
+
+
+def crossing_json(one: Crossing) -> dict[str, object]:
+    """A crossing as JSON has it."""
+    in_run = one.epochs_in_run
+    return {
+        "domain": one.domain,
+        "epochs": float(one.epochs),
+        "step": one.step,
+        "phase": one.phase,
+        "epochs_in_run": None if in_run is None else float(in_run),
+    }
 
 
 def _crossing(lock: Lock, d: int, epochs: Fraction, step: int | None, drawn: int) -> Crossing:

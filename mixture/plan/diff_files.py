@@ -13,7 +13,7 @@ from mixture.catalog import Catalog, read_catalog
 from mixture.errors import MixtureError, Place
 from mixture.file_names import STORE_FILE, STORE_TABLE
 from mixture.plan.diff_git import Revision
-from mixture.plan.diff_sides import Side, side_of
+from mixture.plan.diff_sides import Side, no_catalog, side_of
 from mixture.plan.lock_file import parse_lock, read_lock
 from mixture.plan.plan import make_plan
 from mixture.spec import load_spec, parse_spec
@@ -66,6 +66,17 @@ def beside_lock(path: Path) -> Catalog | None:
         except MixtureError:
             continue  # what is looked for, and not asked for, need not be there
     return None
+
+
+def catalog_of(lock: Path, table: Path | None, *, needed_for: str) -> Catalog:
+    """The table of a lock's domains: the one given, or that of the spec beside it.
+
+    needed_for: the column that is wanted of it. Raises CatalogError, `no-catalog`, where there is neither.
+    """
+    found = beside_lock(lock) if table is None else read_catalog(table)
+    if found is None:
+        raise no_catalog(str(lock), needed_for)
+    return found
 
 
 def read_side(path: Path, *, name: str | None = None, catalog: Catalog | None = None) -> Side:

@@ -122,12 +122,7 @@ class Side:
         given does not have one of the lock's.
         """
         if self.catalog is None:
-            raise CatalogError(
-                f"{self.name} is a lock, which has no column {quote(column)}: it fixes its domains' names and tokens",
-                code="no-catalog",
-                hint="its spec, beside it or instead of it, or a table has them: --catalog TABLE, catalog= in Python",
-                column=column,
-            )
+            raise no_catalog(self.name, column)
         table = self.catalog.table
         if column not in table.column_names:
             known = ", ".join(map(quote, table.column_names[:12]))
@@ -157,6 +152,16 @@ class Side:
             self.sizes,
             sum(weights),
         )
+
+
+def no_catalog(name: str, column: str) -> CatalogError:
+    """A lock is asked for a column, and no catalog of it is at hand."""
+    return CatalogError(
+        f"{name} is a lock, which has no column {quote(column)}: it fixes its domains' names and tokens",
+        code="no-catalog",
+        hint="its spec, beside it or instead of it, or a table has them: --catalog TABLE, catalog= in Python",
+        column=column,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,7 +107,7 @@ def _again(lock: Lock) -> Amendment | None:
     if lock.amends is None:
         return None
     # What it leaves out at the step stays left out.
-    return Amendment(lock, lock.amends.step, keep_weights=lock.keeps_weights)
+    return Amendment.going_on(lock, lock.amends.step)
 
 
 def _changes_of_tokens(lock: Lock, catalog: Catalog) -> list[DomainChange]:

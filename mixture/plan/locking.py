@@ -10,7 +10,7 @@ from mixture.plan.amend_weights import fitted_rules
 from mixture.plan.amendment import Amendment
 from mixture.plan.figures import json_value
 from mixture.plan.findings import Finding
-from mixture.plan.lock import Accepted, Amends, Lock, LockPhase, Mask, look_up, with_digest
+from mixture.plan.lock import Accepted, Amends, Lock, Mask, look_up, with_digest
 from mixture.plan.masks import in_order, mask_faults
 from mixture.plan.plan import Plan
 from mixture.schedule import ScheduleData
@@ -39,7 +39,7 @@ def make_lock(plan: Plan, *, content: Mapping[str, str] | None = None) -> Lock:
             amends=amends_of(amendment) if amendment else None,
             lineage=lineage_of(amendment) if amendment else (),
             data=plan.data,
-            phases=tuple(LockPhase(phase.name, phase.laid.first_step, phase.laid.steps) for phase in plan.phases),
+            phases=plan.lock_phases,
             masks=masks_of(amendment, plan.data) if amendment else (),
             content=_content(amendment, plan.data, held) if amendment else held,
             accepted=tuple(

@@ -16,6 +16,7 @@ from mixture.plan.curve_findings import fitted_curves
 from mixture.plan.digests import spec_digest
 from mixture.plan.domain_findings import DomainsOfRun, counted_with, undrawable_phases
 from mixture.plan.findings import LEVELS, NEVER_ACCEPTED, Finding, Level
+from mixture.plan.lock import LockPhase
 from mixture.plan.past import check_lengths, joined_phases, past_of
 from mixture.plan.phases import PhaseSteps, lay_out
 from mixture.plan.planned import PlannedDomain, PlannedPhase
@@ -48,6 +49,11 @@ class Plan:
     spec_digest: str
     schedule: Schedule = field(repr=False, compare=False)
     amends: Amendment | None = field(default=None, repr=False)
+
+    @property
+    def lock_phases(self) -> tuple[LockPhase, ...]:
+        """The phases as a lock has them."""
+        return tuple(LockPhase(phase.name, phase.laid.first_step, phase.laid.steps) for phase in self.phases)
 
     @property
     def steps(self) -> int:

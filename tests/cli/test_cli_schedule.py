@@ -52,7 +52,13 @@ def test_counts_find_handoffs_and_history_are_the_librarys(small: Path, run) -> 
     schedule = read_lock(lock).schedule()
     counts = lines(run("counts", lock, "--step", 0, 80, 100, "--json").stdout)
     assert counts == [dict(zip("abc", schedule.counts(step).tolist(), strict=True)) for step in (0, 80, 100)]
-    assert json.loads(run("find", lock, "b", 777, "--json").stdout) == schedule.find("b", 777)
+    places = lines(run("find", lock, "b", 777, "--json").stdout)
+    assert [place["position"] for place in places] == schedule.find("b", 777)
+    rows = schedule.at([place["position"] for place in places])
+    assert [place["epoch"] for place in places] == rows.epoch.tolist()
+    for place in places:
+        assert list(place) == ["position", "step", "slot", "epoch"]
+        assert schedule.positions_before(place["step"]) + place["slot"] == place["position"]
     handoffs = lines(run("handoffs", lock, "--json").stdout)
     assert [h["first_step"] for h in handoffs] == [0, 80]
     assert handoffs[1]["tokens_skipped"] == dict(zip("abc", schedule.handoffs()[1].tokens_skipped, strict=True))
@@ -148,8 +154,8 @@ def test_a_domain_of_few_sequences_is_found_a_few_times_at_once(small: Path, run
     (small / "mixture.yaml").write_text(text.replace("budget: 100 steps", "budget: 1000000 steps"), encoding="utf-8")
     run("lock", small / "mixture.yaml")
     lock = small / "mixture.lock.json"
-    found = json.loads(run("find", lock, "b", 777, "--most", 5, "--json").stdout)
-    assert found == read_lock(lock).schedule().find("b", 777)[:5]
+    found = lines(run("find", lock, "b", 777, "--most", 5, "--json").stdout)
+    assert [place["position"] for place in found] == read_lock(lock).schedule().find("b", 777)[:5]
     assert "the first 5 times" in run("find", lock, "b", 777, "--most", 5).stdout
 
 

@@ -1,0 +1,152 @@
+"""`mixture show` answers as the library does, with and without a catalog; steps are numbers or percentages."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from mixture_folder import write_mixture
+
+from mixture import read_lock
+from mixture.cli.app import main
+from mixture.plan import amend, crossings, write_lock
+
+SPEC = """\
+mixture: small
+catalog: cells.csv
+sequence_length: 64
+batch: 8 sequences
+budget: 100 steps
+phases:
+  - phase: first
+    share: 80%
+    weights: {a: 50%, b: 30%, c: 20%}
+  - phase: second
+    sequence_length: 128
+    weights: {a: 20%, b: 80%}
+"""
+CELLS = "domain,tokens,licence,quality\na,20000,mit,1\nb,9000,cc-by,2\nc,1000000,mit,\n"
+Ask = Callable[..., str]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("show") / "small"
+    write_mixture(made, SPEC, cells=CELLS)
+    return made
+
+
+@pytest.fixture
+def ask(capsys: pytest.CaptureFixture[str]) -> Ask:
+    """mixture ARGUMENTS… in this process: ask("show", lock, code=0) gives standard output, of a refusal the error."""
+
+    def of(*arguments: object, code: int = 0) -> str:
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as left:
+            main([str(one) for one in arguments])
+        out, err = capsys.readouterr()
+        assert (left.value.code or 0) == code, err
+        return err if code else out
+
+    return of
+
+
+def rows(text: str) -> list[dict]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_what_was_read_by_any_column_before_any_step(folder: Path, ask: Ask) -> None:
+    lock = folder / "mixture.lock.json"
+    schedule = read_lock(lock).schedule()
+    for step, text in ((25, "25%"), (80, "80"), (100, "100%"), (0, "0%"), (13, "12.5%")):
+        before, all_of = schedule.tokens(step).tolist(), schedule.tokens(100).tolist()
+        by_domain = rows(ask("show", lock, "--step", text, "--json"))
+        assert [(row["step"], row["domain"], row["tokens_so_far"]) for row in by_domain] == [
+            (step, name, tokens) for name, tokens in zip("abc", before, strict=True)
+        ]
+        assert [row["tokens_so_far"] + row["tokens_to_come"] for row in by_domain] == all_of
+        cc, mit = rows(ask("show", lock, "--step", text, "--by", "licence", "--json"))
+        assert (cc["licence"], mit["licence"], mit["domains"], mit["tokens"]) == ("cc-by", "mit", 2, 1_020_000)
+        assert mit["tokens_so_far"] == before[0] + before[2]
+        assert mit["epochs"] == float(Fraction(all_of[0] + all_of[2], 1_020_000))
+        assert mit["weight_so_far"] == (float(Fraction(before[0] + before[2], sum(before))) if step else None)
+        assert mit["weight_to_come"] is None if step == 100 else mit["weight_to_come"] + cc["weight_to_come"] == 1
+    two = rows(ask("show", lock, "--by", "licence,quality", "--json"))
+    assert [(row["licence"], row["quality"]) for row in two] == [("cc-by", 2), ("mit", 1), ("mit", None)]
+    assert rows(ask("show", lock, "--by", "licence", "--by", "quality", "--json")) == two
+    assert [row["domain"] for row in rows(ask("show", lock, "--domain", "b", "--json"))] == ["b"]
+
+
+def test_csv_has_the_rows_of_json_and_the_table_their_figures(folder: Path, ask: Ask) -> None:
+    lock = folder / "mixture.lock.json"
+    for options in (("--step", 25, "--by", "licence"), ("--crossings", "1,2.5"), ()):
+        as_json = rows(ask("show", lock, *options, "--json"))
+        as_csv = list(csv.DictReader(io.StringIO(ask("show", lock, *options, "--csv"))))
+        assert as_csv == [{k: "" if v is None else str(v) for k, v in row.items()} for row in as_json]
+    text = ask("show", lock, "--step", "25%", "--by", "licence")
+    assert "step 25 of 100, in phase first" in text
+    assert "share to come" in text
+    assert "share to come" not in ask("show", lock)
+
+
+def test_the_steps_in_which_domains_pass_numbers_of_epochs(folder: Path, ask: Ask) -> None:
+    lock = folder / "mixture.lock.json"
+    epochs = [Fraction(1), Fraction(5, 2)]
+    found = rows(ask("show", lock, "--crossings", "1,2.5", "--json"))
+    assert [(row["domain"], row["epochs"], row["step"], row["phase"]) for row in found] == [
+        (one.domain, float(one.epochs), one.step, one.phase) for one in crossings(read_lock(lock), epochs)
+    ]
+    text = ask("show", lock, "--crossings", "1,2.5")
+    assert "1 domain passes none of these" in text
+    assert "1 domain passes none" not in ask("show", lock, "--crossings", "1,2.5", "--all")
+    assert "never" in ask("show", lock, "--crossings", 1, "--domain", "c")
+    assert "did you mean 'b'" in ask("show", lock, "--crossings", 1, "--domain", "bb", code=1)
+
+
+def test_a_lock_alone_an_amended_one_and_one_with_another_catalog(folder: Path, ask: Ask, tmp_path: Path) -> None:
+    alone = tmp_path / "run.lock.json"
+    old = read_lock(folder / "mixture.lock.json")
+    write_lock(amend(old, 50, {"a": 1}), alone)
+    assert len(rows(ask("show", alone, "--json"))) == 3
+    assert "error[no-catalog]" in ask("show", alone, "--by", "licence", code=1)
+    by = rows(ask("show", alone, "--by", "licence", "--catalog", folder / "cells.csv", "--json"))
+    tokens = read_lock(alone).schedule().tokens(100).tolist()
+    assert [row["tokens_so_far"] for row in by] == [tokens[1], tokens[0] + tokens[2]]
+    (tmp_path / "cells.csv").write_text(CELLS.replace("c,1000000,mit,\n", ""), encoding="utf-8")
+    left = rows(ask("show", alone, "--by", "licence", "--catalog", tmp_path / "cells.csv", "--json"))
+    assert [row["licence"] for row in left] == ["cc-by", "mit", None]
+    assert sum(row["tokens_so_far"] for row in left) == sum(row["tokens_so_far"] for row in by)
+    for column, word in (
+        ("licenze", "did you mean 'licence'?"),
+        ("tokens", "bad-columns"),
+        ("licence,licence", "bad-columns"),
+    ):
+        assert word in ask("show", alone, "--by", column, "--catalog", folder / "cells.csv", code=1)
+
+
+def test_wrong_usage_is_refused(folder: Path, ask: Ask) -> None:
+    lock = folder / "mixture.lock.json"
+    for options in (
+        ("--csv", "--json"), ("--by", "licence", "--crossings", "1"), ("--crossings", "1", "--step", 5),
+        ("--step", "x"), ("--step", "-1"), ("--step", "5 tokens"), ("--step", "1.5"), ("--crossings", "x"),
+        ("--catalog", lock),
+    ):  # fmt: skip
+        ask("show", lock, *options, code=2)
+    assert "step-out-of-range" in ask("show", lock, "--step", "101%", code=1)
+
+
+def test_a_step_is_a_percentage_wherever_one_is_named(folder: Path, ask: Ask) -> None:
+    lock = folder / "mixture.lock.json"
+    for command, option in (("counts", "--step"), ("history", "--step")):
+        asked = ask(command, lock, option, "25%", 80, "100%", "--json")
+        assert asked == ask(command, lock, option, 25, 80, 100, "--json")
+    one, two = (ask("amend", lock, "--at-step", at, "--skip-steps", 3, "--json") for at in ("12.5%", 13))
+    assert one == two
+    assert "amend-consumed" in ask("amend", lock, "--at-step", 13, "--skip-steps", 3, "--consumed-step", "14%", code=1)
+    token = ("trace", lock, "--domain", "b", "--token", 777, "--json", "--from-step")
+    assert ask(*token, "60%") == ask(*token, 60) != ask(*token, 0)
