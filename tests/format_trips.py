@@ -92,9 +92,11 @@ def _weighed(plan: Plan | Lock, segment: Segment) -> tuple[int, int, int, dict[s
     return segment.first_step, segment.steps, segment.sequence_length, weights
 
 
-def brought_in(name: str, text: str, folder: Path, **given: object) -> tuple[Imported, Plan]:
+def brought_in(
+    name: str, text: str, folder: Path, *, variables: Mapping[str, str] | None = None, **given: object
+) -> tuple[Imported, Plan]:
     """What an import makes of a text, and the plan of it."""
-    file = SourceFile(folder / f"file.{'json' if text.lstrip()[:1] in '[{' else 'yaml'}", text)
+    file = SourceFile(folder / f"file.{'json' if text.lstrip()[:1] in '[{' else 'yaml'}", text, variables or {})
     imported = import_mixture(FORMATS[name], [file], folder, Given(**given))  # type: ignore[arg-type]
     spec, *_ = put(folder, imported.files)
     return imported, make_plan(load_spec(spec))

@@ -179,6 +179,13 @@ def import_(
         list[str] | None,
         typer.Option("--steps", metavar="STEPS", help="Of each phase in order, or once, of the whole run."),
     ] = None,
+    tokenizer: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The tokenizer, where the files name none or several.")
+    ] = None,
+    variables: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A variable of a script that it does not set for certain."),
+    ] = None,
     path_template: Template = "{domain}",
     unit: UnitName = None,
     *,
@@ -200,8 +207,10 @@ def import_(
         sequence_length=None if sequence_length is None else _counted(sequence_length, Unit.TOKENS),
         batch_sequences=None if batch is None else _counted(batch, Unit.SEQUENCES),
         steps=tuple(_counted(text, Unit.STEPS) for text in steps or ()),
+        tokenizer=tokenizer,
     )
-    imported = import_mixture(made, [read_file(path) for path in files], out, given)
+    values = dict(_variable(text) for text in variables or ())
+    imported = import_mixture(made, [read_file(path, values) for path in files], out, given)
     written = _write_imported(imported, out)
     plan = make_plan(load_spec(written[0]))
     if as_json:
@@ -214,6 +223,13 @@ def import_(
     beside = " and ".join(path.name for path in written[1:])
     print(f"{written[0]}: written{f', with {beside}' if beside else ''}")
     print(f"{len(plan.phases)} phases, {plan.steps:,} steps, {plan.tokens:,} tokens; `mixture plan` says more of it")
+
+
+def _variable(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not (name.isidentifier() or name.isdigit()):
+        raise typer.BadParameter(f"expected NAME=VALUE: {text!r}", param_hint="--set")
+    return name, value
 
 
 def _counted(text: str, unit: Unit) -> int:

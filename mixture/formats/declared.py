@@ -22,10 +22,14 @@ class KeyedBy(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A file that is imported."""
+    """A file that is imported.
+
+    variables: values that a person gives for variables that it leaves open
+    """
 
     path: Path
     text: str
+    variables: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def place(self) -> Place:
@@ -34,12 +38,12 @@ class SourceFile:
 
     def beside(self, path: str) -> SourceFile:
         """A file that this one names, by its path from this one's folder. Raises SpecError as `read_file` does."""
-        return read_file(self.path.parent / path)
+        return read_file(self.path.parent / path, self.variables)
 
 
-def read_file(path: Path) -> SourceFile:
+def read_file(path: Path, variables: Mapping[str, str] | None = None) -> SourceFile:
     """A text file, at most 4 MiB of UTF-8. Raises SpecError: `file-missing`, `file-unreadable`, `not-utf-8`, …"""
-    return SourceFile(path, decode_source(read_source(path), file=str(path)))
+    return SourceFile(path, decode_source(read_source(path), file=str(path)), variables or {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +80,7 @@ class Declared:
     unit:   what the weights count
     tokens: the size of each domain, by name
     usual_length: the sequence length that the trainer has where nobody says one
+    other_tokenizers: those that later files name instead of `tokenizer`
     """
 
     phases: tuple[DeclaredPhase, ...]
@@ -86,4 +91,5 @@ class Declared:
     seed: int | None = None
     tokens: Mapping[str, int] = field(default_factory=dict)
     usual_length: int | None = None
+    other_tokenizers: tuple[str, ...] = ()
     remarks: tuple[Remark, ...] = ()

@@ -18,7 +18,7 @@ from mixture.formats.paths import DOMAIN, domain_of, paths_of, short_names
 from mixture.formats.shares import token_weights
 from mixture.formats.spec_text import CATALOG_FILE, SpecFields, SpecPhase, catalog_text, spec_files
 from mixture.plan import decimal
-from mixture.plan.words import counted
+from mixture.plan.words import counted, listed
 from mixture.schedule import WHOLE, apportion
 from mixture.spec import SUM_TOLERANCE
 from mixture.units import quote
@@ -39,6 +39,7 @@ class Given:
     path_template: how paths in the files are made of domains
     unit:          what the trainer's samples are, where the format leaves that open
     steps:         of each phase, in order; or one number, of the whole run
+    tokenizer:     where the files name none, or several
     """
 
     name: str | None = None
@@ -48,6 +49,7 @@ class Given:
     sequence_length: int | None = None
     batch_sequences: int | None = None
     steps: tuple[int, ...] = ()
+    tokenizer: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,7 @@ def import_mixture(
         raise FormatError(f"{form.name} does not draw {given.unit}", code="unit-not-drawn", hint=hint)
     declared = form.read(files, given.unit or form.unit)
     remarks = [*declared.remarks]
+    tokenizer = _tokenizer(declared, given.tokenizer, files[0].place, remarks)
     phases: Sequence[DeclaredPhase] = [_named(phase, i, declared) for i, phase in enumerate(declared.phases, start=1)]
     length = _settled("sequence_length", [phase.sequence_length for phase in phases], given.sequence_length)
     usual = declared.usual_length or SEQUENCE_LENGTH
@@ -113,7 +116,7 @@ def import_mixture(
     spec = SpecFields(
         mixture=name,
         catalog=CATALOG_FILE if catalog.table is None else _path(catalog.table.source, folder),
-        tokenizer=declared.tokenizer,
+        tokenizer=tokenizer,
         seed=SEED if declared.seed is None else declared.seed,
         sequence_length=length or usual,
         batch=batch or BATCH_SEQUENCES,
@@ -131,7 +134,7 @@ def import_mixture(
     )
     made = spec_files(spec, _heading(form, files, declared, remarks))
     if catalog.table is None:
-        made[CATALOG_FILE] = catalog_text(catalog.sizes, declared.tokenizer)
+        made[CATALOG_FILE] = catalog_text(catalog.sizes, tokenizer)
     return Imported(name, made, tuple(remarks))
 
 
@@ -303,6 +306,22 @@ def _settled(what: str, said: Sequence[T | None], given: T | None) -> T | None:
             hint="leave the option out",
         )
     return known[0] if known else given
+
+
+def _tokenizer(declared: Declared, given: str | None, place: Place, remarks: list[Remark]) -> str | None:
+    """The tokenizer of the run. Raises FormatError `files-disagree`, `import-conflict`."""
+    if not declared.other_tokenizers:
+        return _settled("tokenizer", [declared.tokenizer], given)
+    names = listed([quote(str(name)) for name in (declared.tokenizer, *declared.other_tokenizers)])
+    if given is None:
+        raise FormatError(
+            f"the files name different tokenizers: {names}",
+            code="files-disagree",
+            place=place,
+            hint="--tokenizer NAME says which one the token counts are of",
+        )
+    remarks.append(Remark("read-as", f"the files name the tokenizers {names}; {quote(given)} is set"))
+    return given
 
 
 def _other(value: T | None, first: T | None) -> T | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -24,8 +25,8 @@ from mixture.formats.megatron_lists import (
     train_words,
 )
 from mixture.formats.merging import phase_name
-from mixture.formats.shell import commands
-from mixture.units import parse_whole
+from mixture.formats.shell import StartedProgram, is_known, programs
+from mixture.units import parse_whole, quote
 
 _BLENDS = ("--data-path", "--train-data-path", "--train-weighted-split-paths", "--data-base-path")
 _FILES = ("--data-args-path", "--per-split-data-args-path", "--train-weighted-split-paths-path")
@@ -36,6 +37,7 @@ _TOKENIZERS = ("--tokenizer-model", "--tokenizer-name-or-path")
 _READ = frozenset({*_BLENDS, *_FILES, *_COUNTS, *_TOKENIZERS, _TRANSITIONS, _RAMP})
 _OUTPUT = ("$(", "`")
 """What begins the output of a command."""
+_VARIABLE = re.compile(r"\$\{?(\w+)(?:\[[@*]\])?\}?", re.ASCII)
 _MOST_INCREMENTS = 4096
 _MOST_NAMED = 12
 
@@ -45,7 +47,7 @@ def read_arguments(source: SourceFile, unit: WeightUnit, beside: Declared | None
 
     beside: what a list says that is given with them, where the script takes it from a command
     """
-    starts = [_Start.of(words, place, source) for words, place in commands(source)]
+    starts = [_Start.of(program, source) for program in programs(source)]
     starts = [start for start in starts if start.words or (beside is not None and start.counts)]
     if not starts:
         hint = f"one of {', '.join(_BLENDS + _FILES)}; or give the list as a file after this one"
@@ -89,7 +91,7 @@ def read_arguments(source: SourceFile, unit: WeightUnit, beside: Declared | None
 
 def lacks_blend(source: SourceFile) -> bool:
     """Whether a script says how long it trains, and takes its blend from elsewhere."""
-    starts = [_Start.of(words, place, source, is_read=False) for words, place in commands(source)]
+    starts = [_Start.of(program, source, is_read=False) for program in programs(source)]
     return not any(start.words for start in starts) and any(start.counts for start in starts)
 
 
@@ -156,15 +158,19 @@ class _Start:
         )
 
     @classmethod
-    def of(cls, words: Sequence[str], place: Place, source: SourceFile, *, is_read: bool = True) -> _Start:
+    def of(cls, program: StartedProgram, source: SourceFile, *, is_read: bool = True) -> _Start:
         """is_read: whether the lists that it names are read, too."""
+        words, place, _ = program
         options = dict(_options(words, place))
         blend: Words = [(word, place) for name in _BLENDS for word in _list_words(options.get(name, []))]
         if blend and blend[0][0].startswith(_OUTPUT):
             blend = []
         name = None
+        for word, _ in blend:
+            _check_known(word, program)
         for option in _FILES:
             for path in options.get(option, []):
+                _check_known(path, program)
                 if not is_read:
                     blend = [(path, place)]
                     continue
@@ -174,15 +180,22 @@ class _Start:
         steps = [
             _count(text, place) for word in options.get(_TRANSITIONS, []) for text in word.replace(",", " ").split()
         ]
-        counts = {name: _count(options[name][0], place) for name in _COUNTS if options.get(name)}
+        # Those of other programs of the script may be known to a run alone.
+        counts = {
+            name: _count(options[name][0], place)
+            for name in _COUNTS
+            if options.get(name) and (blend or is_known(options[name][0]))
+        }
+        tokenizers = [name for name in _TOKENIZERS if options.get(name) and is_known(options[name][0])]
+        read = _READ - ({*_TOKENIZERS} - {*tokenizers})
         return cls(
             place=place,
             words=blend,
             name=name,
             counts=counts,
             transitions=tuple(sorted(steps)),
-            tokenizer=next((options[name][0] for name in _TOKENIZERS if options.get(name)), None),
-            left_out=tuple(name for name in options if name not in _READ),
+            tokenizer=next((options[name][0] for name in tokenizers), None),
+            left_out=tuple(name for name in options if name not in read),
             batches=tuple(_ramp(options.get(_RAMP), counts.get("--global-batch-size"), place)),
             blend=blend_of(blend, place) if blend and is_read else None,
         )
@@ -235,7 +248,28 @@ def _options(words: Sequence[str], place: Place) -> Iterator[tuple[str, list[str
         values = [value] if value else []
 
 
+def _check_known(text: str, program: StartedProgram) -> None:
+    """Raises FormatError `variable-unknown` for a word of a blend that the script does not say for certain.
+
+    A variable from elsewhere may begin a path.
+    """
+    names = _VARIABLE.findall(text)
+    if "$(" in text or "`" in text:
+        message = f"{quote(text)} is the output of a command, and no command is run"
+        hint = "--set NAME=VALUE gives the variable that holds it; or write the value into a copy of the file"
+    elif names and (_VARIABLE.fullmatch(text) or any(name in program.unsure for name in names)):
+        message = f"the script does not say for certain what {quote(text)} is"
+        hint = f"--set {names[0]}=VALUE gives it"
+    else:
+        return
+    refuse_at(program.place, message, "variable-unknown", hint)
+
+
 def _count(text: str, place: Place) -> int:
+    if not is_known(text):
+        name = _VARIABLE.search(text)
+        hint = f"--set {name[1] if name else 'NAME'}=VALUE gives it"
+        refuse_at(place, f"the script does not say for certain what {quote(text)} is", "variable-unknown", hint)
     try:
         return partial(parse_whole, least=0)(text)
     except UnitError as error:

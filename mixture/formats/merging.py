@@ -16,6 +16,7 @@ _PART = re.compile(r"(?:.*\.)?[0-9]+-([^.]+)(?:\.[^.]*)?")
 def merged(parts: Sequence[Declared]) -> Declared:
     """What files say together. Raises FormatError `files-disagree` where two say different things of the same."""
     first = parts[0]
+    tokenizers = list(dict.fromkeys(part.tokenizer for part in parts if part.tokenizer is not None))
     tokens: dict[str, int] = {}
     for part in parts:
         for name, size in part.tokens.items():
@@ -25,7 +26,8 @@ def merged(parts: Sequence[Declared]) -> Declared:
         first,
         phases=tuple(phase for part in parts for phase in part.phases),
         name=_one("name", [part.name for part in parts]),
-        tokenizer=_one("tokenizer", [part.tokenizer for part in parts]),
+        tokenizer=tokenizers[0] if tokenizers else None,
+        other_tokenizers=tuple(tokenizers[1:]),
         seed=next((part.seed for part in parts if part.seed is not None), None),
         tokens=tokens,
         remarks=tuple(_once(remark for part in parts for remark in part.remarks)),

@@ -54,8 +54,8 @@ WRONG = [
     ("megatron", "web 0.5 code 0.5\n", "weights-missing", 1),
     ("megatron", "web\ncode\nweb\n", "duplicate-source", 3),
     ("megatron", "--train-data-path $(python weights.py) --seq-length 16\n", "blend-missing", 1),
-    ("megatron", "--data-path 1 web --seq-length $LENGTH\n", "not-a-number", 1),
-    ("megatron", "if true; then LENGTH=4; fi\nrun --data-path 1 web --seq-length $LENGTH\n", "not-a-number", 2),
+    ("megatron", "--data-path 1 web --seq-length $LENGTH\n", "variable-unknown", 1),
+    ("megatron", "if cmd; then LENGTH=4; fi\nrun --data-path 1 web --seq-length $LENGTH\n", "variable-unknown", 2),
     ("megatron", "--data-path 1 web --global-batch-size 64 --rampup-batch-size 16 32 100\n", "not-arguments", 1),
     ("megatron", "--data-path 1 web --rampup-batch-size 16 16 100\n", "not-arguments", 1),
     ("megatron", "ARGS=(--seed 1\n", "not-arguments", 1),
@@ -191,14 +191,28 @@ def test_what_is_given_and_what_the_file_says_may_not_differ(given, said, refuse
     assert said in error.message
 
 
-def test_files_of_one_run_may_not_differ_in_the_tokenizer(tmp_path):
+def test_files_of_one_run_that_name_different_tokenizers_need_to_be_told_one(tmp_path):
     catalog = catalog_of(tmp_path, CELLS)
     files = [
         SourceFile(Path(f"{name}.yaml"), f"tokenizer: {name}\ntrain_weights: {{web: 1}}\n") for name in ("one", "two")
     ]
-    with pytest.raises(FormatError, match="differ in the tokenizer: one and two") as caught:
+    with pytest.raises(FormatError, match="different tokenizers: 'one' and 'two'") as caught:
         import_mixture(FORMATS["levanter"], files, tmp_path, Given(catalog=catalog))
-    assert caught.value.code == "files-disagree"
+    assert (caught.value.code, str(caught.value.hint)[:16]) == ("files-disagree", "--tokenizer NAME")
+    for tokenizer in ("two", "three"):
+        imported = import_mixture(FORMATS["levanter"], files, tmp_path, Given(catalog=catalog, tokenizer=tokenizer))
+        assert f"tokenizer: {tokenizer}\n" in imported.files["mixture.yaml"]
+        assert f"'one' and 'two'; '{tokenizer}' is set" in next(
+            remark.message for remark in imported.remarks if remark.code == "read-as"
+        )
+
+
+def test_a_tokenizer_is_given_where_no_file_names_one_and_may_not_contradict_one(refused, tmp_path):
+    text = "tokenizer: one\ntrain_weights: {web: 1}\n"
+    assert refused("levanter", text, tokenizer="two").code == "import-conflict"
+    source = SourceFile(tmp_path / "config.yaml", "train_weights: {web: 1}\n")
+    given = Given(catalog=catalog_of(tmp_path, CELLS), tokenizer="two")
+    assert "tokenizer: two\n" in import_mixture(FORMATS["levanter"], [source], tmp_path, given).files["mixture.yaml"]
 
 
 def test_a_table_is_not_imported_and_a_format_nobody_knows_has_a_nearest(refused):
