@@ -65,7 +65,8 @@ def rung_spec(spec: Spec, phases: Sequence[PhaseSteps], size: RungSize) -> Spec:
 
     Every phase ends at the exact part of the rung at which it ends in the full run before rounding: the part of the
     steps where the budget is in steps, of the tokens where it is in tokens alone. A plan then rounds it to steps, half
-    up. A budget in steps becomes the number of steps, rounded half up, that read the tokens asked for.
+    up. A budget in steps becomes the number of steps, rounded half up, that read the tokens asked for. Where rounding
+    would make the rung longer than the full run, it is a step shorter: else it would read domains more often.
 
     Batches keep their ratio: what has its own batch, in sequences or in tokens, has it times BATCH ÷ the spec's batch,
     in sequences of the spec's length. Lengths, weights, limits and the seed stay; for rules that divide a
@@ -91,9 +92,31 @@ def rung_spec(spec: Spec, phases: Sequence[PhaseSteps], size: RungSize) -> Spec:
             "phases": tuple(made),
         }
     )
+    rung = _no_longer(rung, sum(phase.steps * phase.batch_tokens for phase in phases), size)
     if not any(phase.transition for phase in made):
         return rung
     return rung.model_copy(update={"phases": tuple(_with_transitions(rung, phases))})
+
+
+def _no_longer(rung: Spec, most: int, size: RungSize) -> Spec:
+    """The spec of a rung with as many steps as it has, but none that makes it longer than this many tokens."""
+    laid = lay_out(rung)
+    steps, asked, tokens = sum(phase.steps for phase in laid), laid[-1].asked_end, rung.budget.tokens
+    while sum(phase.steps * phase.batch_tokens for phase in laid) > most:
+        steps -= 1
+        if not steps:
+            raise PlanError(
+                f"rung {size}: a step reads more than the full run, which has {format_count(most)} tokens",
+                code="run-too-short",
+                place=rung.place("batch"),
+                hint="a smaller batch",
+                rung=str(size),
+            )
+        # Where phases end is in proportion to the budget.
+        budget = Budget(steps=steps) if tokens is None else Budget(tokens=int(tokens * steps / asked))
+        rung = rung.model_copy(update={"budget": budget})
+        laid = lay_out(rung)
+    return rung
 
 
 def _with_transitions(rung: Spec, full: Sequence[PhaseSteps]) -> Iterator[Phase]:

@@ -198,3 +198,33 @@ def test_what_is_wrong_with_a_rung_is_what_its_own_plan_finds(write_spec):
     (rung,) = make_ladder(spec, sizes("6K"), simulate_epochs=True)
     assert [finding.code for finding in rung.plan.refusals] == ["domain-too-small"]
     assert list(rung.pools) == ["c"]
+
+
+def test_a_rung_is_not_longer_than_the_full_run_by_the_rest_of_a_step(write_spec):
+    """At most, and so with pools: with those of the full run's epochs it would need more text than there is."""
+    phases = ("{phase: a, until: 37%, weights: uniform}", "{phase: b, batch: 16 sequences, weights: proportional}")
+    for budget in ("111 steps", "14_208 tokens", "{steps: 111, tokens: 14_208}"):
+        for extents in (("{phase: a, weights: proportional}",), phases):
+            catalog = "domain,tokens\ncode,16777216\nweb,16777216\n"
+            spec = write_spec(*extents, catalog=catalog, budget=budget, accept="[budget-mismatch]")
+            full = make_plan(spec)
+            for tokens in range(full.tokens - 600, full.tokens, 37):
+                rungs = make_ladder(spec, [RungSize(tokens, batch) for batch in (24, 40, 64)], simulate_epochs=True)
+                for rung in rungs:
+                    assert rung.plan.tokens <= full.tokens
+                    step = max(phase.laid.batch_tokens for phase in rung.plan.phases)
+                    assert full.tokens - rung.plan.tokens < 2 * step + 600
+                    large_step = max(phase.laid.batch_tokens for phase in full.phases)
+                    if tokens <= full.tokens - large_step and rung.plan.tokens < full.tokens:
+                        assert rung.pools
+                    for domain in rung.domains:
+                        assert (domain.epochs or 0) <= (domain.epochs_asked or 0)
+
+
+def test_a_step_that_reads_more_than_the_full_run_is_no_rung(write_spec):
+    spec = write_spec("{phase: a, weights: proportional}", budget="100 steps")
+    with pytest.raises(PlanError, match="a step reads more than the full run, which has 12,800 tokens") as refused:
+        make_ladder(spec, sizes("12_000:801"))
+    assert refused.value.code == "run-too-short"
+    (one,) = make_ladder(spec, sizes("12_000:800"))
+    assert one.plan.steps == 1
