@@ -1,11 +1,20 @@
-"""The address that somebody meant: for hints where there is nothing at the one that was asked for."""
+"""Addresses as routes know them, and the one that somebody meant, for hints where there is nothing at an address."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+from starlette.types import Scope
+
 LONGEST = 1000
+
+
+def own_path(scope: Scope) -> str:
+    """The path of a request without the prefix that the service is put up below (`root_path`)."""
+    path: str = scope["path"]
+    prefix = scope.get("root_path", "").rstrip("/")
+    return path.removeprefix(prefix) if path.startswith(f"{prefix}/") else path
 
 
 def nearest_address(path: str, templates: Iterable[str]) -> str | None:

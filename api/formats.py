@@ -19,6 +19,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from api.accept import not_acceptable, required
+from api.addresses import own_path
 from api.caching import Freshness, Lifetime, address_of, not_modified, tag_of
 from api.lists import Listed, link
 
@@ -38,7 +39,9 @@ class Format(Enum):
 
 
 _BY_SUFFIX = {form.suffix: form for form in Format}
-PREFIXES = ("/v1/", "/index.", "/mixtures/", "/catalogs/", "/runs/")
+LISTS = ("/mixtures", "/catalogs", "/runs")
+"""Addresses that people try where the first page has it all."""
+PREFIXES = ("/v1/", "/index.", *(start + end for start in LISTS for end in "./"))
 """Addresses that have forms: those of data, and those of pages."""
 
 
@@ -56,11 +59,12 @@ class Suffixes:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         # Only what is read has forms: taken off a name that is written to, an ending would write to another name.
-        if scope["type"] == "http" and scope["method"] in ("GET", "HEAD") and scope["path"].startswith(PREFIXES):
+        is_read = scope["type"] == "http" and scope["method"] in ("GET", "HEAD")
+        if is_read and own_path(scope).startswith(PREFIXES):
             path: str = scope["path"]
             stem, dot, ending = path.rpartition(".")
             # What stands behind /domains/ may be the name of a domain, such as `stack.json`, and there is JSON only.
-            form = _BY_SUFFIX.get(f".{ending}") if dot and not _DOMAIN.match(path) else None
+            form = _BY_SUFFIX.get(f".{ending}") if dot and not _DOMAIN.match(own_path(scope)) else None
             # In place: what stands around this sees the same scope, and later the route in it.
             scope.setdefault("state", {}).update(format=form, asked_path=path)
             if form is not None:

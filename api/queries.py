@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -87,7 +88,7 @@ def check_names(given: QueryParams, known: Mapping[str, Mapping[str, Any]]) -> N
 
     known: the JSON Schema of each parameter
     """
-    for name in given:
+    for name, times in Counter(name for name, _ in given.multi_items()).items():
         if name not in known:
             shown = name[:LONGEST_SHOWN]
             hint = nearest(shown, known) or (
@@ -95,7 +96,7 @@ def check_names(given: QueryParams, known: Mapping[str, Mapping[str, Any]]) -> N
             )
             detail = f"there is no parameter {shown!r} here"
             raise wrong_query(shown, detail, "unknown-parameter", hint=hint, parameter=shown)
-        if len(given.getlist(name)) > 1 and not _holds(known[name], "array"):
+        if times > 1 and not _holds(known[name], "array"):
             detail = f"the parameter {name!r} stands more than once, and has one value"
             raise wrong_query(name, detail, "invalid-request", parameter=name)
 

@@ -88,6 +88,7 @@ class MixtureView(BaseModel):
     sort:     the column that domains are in order of, `-` before it: the largest first
     shown, groups_shown: how many domains and groups the page lists; data have all domains
     phase:    the one that the picture is of; None: of the run; phases_drawn: those that it can be of
+    has_text: whether documents can be looked up here
     description: what the spec begins with; empty of an amended mixture, whose run is not its spec's alone
     asked:    how the page was asked for, by name or by digest, which its links keep; ref: by digest
     others:   mixtures to compare with
@@ -104,6 +105,7 @@ class MixtureView(BaseModel):
     digest: str
     description: str
     tokenizer: str | None
+    has_text: bool
     steps: int
     sequences: int
     tokens: int
@@ -169,6 +171,7 @@ def mixture_view(
     whole: bool | None = None,
     phase: str | None = None,
     overview: Overview | None = None,
+    has_text: bool = False,
     lineage: KnownLineage | None = None,
     moves: Sequence[MoveView] = (),
     others: Sequence[str] = (),
@@ -201,6 +204,7 @@ def mixture_view(
         ref=pinned(mixture),
         digest=mixture.digest,
         description=mixture.description if mixture.lock.amends is None else "",
+        has_text=has_text,
         **{name: plan[name] for name in ("tokenizer", "steps", "sequences", "tokens")},
         published=mixture.published,
         phases=phases,

@@ -6,8 +6,11 @@ from fastapi import Request
 from pydantic import BaseModel, ConfigDict
 from starlette.responses import Response
 
+from api.accept import best_of
+from api.addresses import own_path
+from api.formats import Format
 from api.pages.render import HTML, POLICY, links_of, render
-from api.problems import Problem, title_of
+from api.problems import MEDIA_TYPE, Problem, title_of
 
 
 class ProblemView(BaseModel):
@@ -27,8 +30,10 @@ class ProblemView(BaseModel):
 def problem_page(request: Request, problem: Problem, answer: Response) -> Response:
     """The answer that a problem is, as a page where a browser asked for one; else as it is."""
     state = request.scope.get("state", {})
-    asked = HTML in request.headers.get("accept", "") and state.get("format") is None
-    if not asked or request.scope["path"].startswith("/v1/"):
+    # To programs, which take anything, it is JSON.
+    kinds = [MEDIA_TYPE, Format.JSON.value, HTML]
+    is_page = state.get("format") is None and best_of(request.headers.get("accept"), kinds) == HTML
+    if not is_page or own_path(request.scope).startswith("/v1/"):
         return answer
     view = ProblemView(
         status=problem.status_code,

@@ -9,13 +9,14 @@ from typing import Protocol
 import jinja2
 import pyarrow as pa
 from fastapi import Request
-from starlette.datastructures import URL
 from starlette.responses import Response
 
+from api.accept import required
+from api.addresses import own_path
 from api.caching import Freshness, Lifetime, not_modified, tag_of
-from api.formats import Format, asked_format, json_bytes
+from api.formats import Format, json_bytes
 from api.pages import figures, titles
-from api.pages.links import Links, ServedLinks
+from api.pages.links import ORIGIN, Links, ServedLinks
 from api.table_writers import table_bytes
 from mixture._version import __version__
 
@@ -61,10 +62,8 @@ def render(template: str, links: Links, view: object) -> str:
 
 def links_of(request: Request) -> ServedLinks:
     """The addresses as this request's page writes them."""
-    url = URL(scope=request.scope)
     prefix = request.scope.get("root_path", "").rstrip("/")
-    path = request.scope["path"].removeprefix(prefix)
-    return ServedLinks(f"{url.scheme}://{url.netloc}", prefix, path, tuple(request.query_params.multi_items()))
+    return ServedLinks(ORIGIN, prefix, own_path(request.scope), tuple(request.query_params.multi_items()))
 
 
 def asked_page_format(request: Request) -> Format | None:
@@ -72,11 +71,11 @@ def asked_page_format(request: Request) -> Format | None:
 
     Raises Problem 406 `not-acceptable`.
     """
-    ending = request.scope.get("state", {}).get("format")
-    header = request.headers.get("accept") or "*/*"
-    if ending is None and ("*/*" in header or HTML in header):
-        return None
-    return asked_format(request)
+    ending: Format | None = request.scope.get("state", {}).get("format")
+    if ending is not None:
+        return ending
+    kind = required(request.headers.get("accept"), [HTML, *(form.value for form in Format)])
+    return None if kind == HTML else Format(kind)
 
 
 def page_known(request: Request, *, of: str, lifetime: Lifetime) -> Response | None:

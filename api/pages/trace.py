@@ -43,7 +43,7 @@ class Asked(_Frozen):
     @property
     def is_backwards(self) -> bool:
         """Whether a document or a token is to be traced."""
-        return self.document is not None or self.token is not None
+        return self.document is not None or self.domain is not None or self.token is not None
 
 
 class ReadLine(_Frozen):
@@ -143,12 +143,20 @@ class TraceView(_Frozen):
 
 
 def trace_view(
-    mixture: LoadedMixture, asked: Asked, *, ref: str | None = None, store: Store | None = None
+    mixture: LoadedMixture,
+    asked: Asked,
+    *,
+    ref: str | None = None,
+    store: Store | None = None,
+    refused: Problem | None = None,
 ) -> TraceView:
-    """The view of what is asked. What can not be answered is said on the page, and is no problem of its own.
+    """The view of what is asked.
 
-    ref:   how the page names the mixture; None: by its name
-    store: where documents are looked up
+    ref:     how the page names the mixture; None: by its name
+    store:   where documents are looked up
+    refused: why there is no answer, which the page says beside its form; None: the answer is looked for
+
+    Raises Problem, MixtureError where what is asked can not be answered.
     """
     schedule, columns = mixture.lock.schedule(), _columns(store)
     by = asked.by or _first_column(columns)
@@ -162,15 +170,12 @@ def trace_view(
         store=StoreState.NONE if store is None else StoreState.THERE,
         asked=asked.model_copy(update={"by": by}),
     )
-    try:
-        if asked.is_backwards:
-            made = made.model_copy(update={"traces": tuple(map(_lines, _traces(mixture, asked, store)))})
-        if asked.until is not None:
-            made = made.model_copy(update=_sums(mixture, asked.until, by, store))
-    except Problem as problem:
-        return made.model_copy(update={"said": problem.detail, "hint": problem.hint})
-    except MixtureError as error:
-        return made.model_copy(update={"said": error.message, "hint": error.hint})
+    if refused is not None:
+        return made.model_copy(update={"said": refused.detail, "hint": refused.hint})
+    if asked.is_backwards:
+        made = made.model_copy(update={"traces": tuple(map(_lines, _traces(mixture, asked, store)))})
+    if asked.until is not None:
+        made = made.model_copy(update=_sums(mixture, asked.until, by, store))
     return made
 
 
@@ -185,9 +190,12 @@ def _columns(store: Store | None) -> tuple[str, ...]:
 
 def _traces(mixture: LoadedMixture, asked: Asked, store: Store | None) -> Sequence[Trace]:
     if asked.document is not None:
+        if asked.domain is not None or asked.token is not None:
+            hint = "give either the document, or the domain and the token"
+            raise Problem(422, "a document and a token of a domain are both given", hint=hint)
         return document_traces(mixture.lock, _there(store), [asked.document], from_step=asked.from_step)
     if asked.domain is None or asked.token is None:
-        raise Problem(422, "a token is one of a domain", hint="say both")
+        raise Problem(422, "a domain and a token in it go together", hint="give both")
     check_traced(mixture.lock.schedule(), [(asked.domain, 1)], name="token", from_step=asked.from_step)
     return [trace_range(mixture.lock, asked.domain, asked.token, 1, from_step=asked.from_step)]
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
 from api.caching import Lifetime
+from api.formats import LISTS
 from api.lists import PageQuery, encode_cursor, name_after
 from api.pages.index import IndexView, MixtureLine, RunLine
 from api.pages.render import links_of, page_answer
@@ -34,12 +37,15 @@ def index(services: AppServices, page: PageQuery, request: Request) -> Response:
     )
 
 
-@router.get("/mixtures")
-@router.get("/catalogs")
-@router.get("/runs")
 def lists(request: Request) -> Response:
-    """Addresses that people try: all of it is on the first page."""
-    return RedirectResponse(links_of(request).index(), 307)
+    """Addresses that people try: all of it is on the first page, or in its data."""
+    links = replace(links_of(request), path="/")
+    form = request.scope["state"].get("format")
+    return RedirectResponse(links.index() if form is None else links.data(form), 307)
+
+
+for address in LISTS:
+    router.get(address)(lists)
 
 
 def _runs(services: Services) -> tuple[RunLine, ...] | None:

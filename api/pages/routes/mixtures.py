@@ -10,6 +10,7 @@ from starlette.responses import Response
 from api.caching import Lifetime
 from api.lineages import lineage_known
 from api.overviews import overview_of
+from api.pages.catalog_facts import store_of
 from api.pages.mixture import Listing, mixture_view
 from api.pages.mixture_compare import compare_view
 from api.pages.moves import moves_of
@@ -68,14 +69,14 @@ def mixture(
                 other_overview=other_overview,
             ),
         )
-    moves = moves_of(services, shown.name, most=SHOWN_MOVES)
+    moves, has_text = moves_of(services, shown.name, most=SHOWN_MOVES), store_of(shown) is not None
     lineage = lineage_known(services, shown) if shown.lock.amends else None
     refs = lineage and sorted(lineage.refs.items())
     others = [str(one.name) for one in services.heads(after=None, limit=SHOWN_OTHERS) if one.name != shown.name]
     return page_answer(
         request,
         "mixture.html",
-        of=f"{shown.digest} {shown.spec_text} {moves} {others} {overview} {refs}",
+        of=f"{shown.digest} {shown.spec_text} {moves} {others} {overview} {refs} {has_text}",
         lifetime=Lifetime.SHORT,  # pinned or not: versions, and what it can be compared with, are on it too
         make=lambda: mixture_view(
             shown,
@@ -85,6 +86,7 @@ def mixture(
             whole=whole,
             phase=phase,
             overview=overview,
+            has_text=has_text,
             lineage=lineage,
             moves=moves,
             others=others,

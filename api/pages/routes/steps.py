@@ -43,7 +43,11 @@ def find(
         step = schedule.step_of(position)
         slot = position - schedule.positions_before(step)
         rank = None
-    address = links_of(request).step(str(asked.ref), step or 0, slot=slot, rank=rank, world_size=world_size)
+    links, form = links_of(request), request.scope["state"].get("format")
+    address = links.step(str(asked.ref), step or 0, slot=slot, rank=rank, world_size=world_size)
+    if form is not None:
+        path, mark, query = address.partition("?")
+        return RedirectResponse(path + form.suffix + mark + query, 303)
     return RedirectResponse(address if slot is None else f"{address}#sequences", 303)
 
 

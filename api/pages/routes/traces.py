@@ -9,11 +9,13 @@ from starlette.responses import Response
 
 from api.caching import Lifetime
 from api.pages.catalog_facts import store_of
-from api.pages.render import page_answer
-from api.pages.trace import Asked, trace_view
+from api.pages.render import asked_page_format, page_answer
+from api.pages.trace import Asked, TraceView, trace_view
+from api.problems import Problem, problem_of
 from api.queries import FormNumber
 from api.security import Reads
 from api.services import AskedMixture
+from mixture.errors import MixtureError
 
 router = APIRouter(tags=["pages"], dependencies=[Reads])
 
@@ -41,10 +43,21 @@ def trace(
         until=until,
         by=by or None,
     )
+
+    def make() -> TraceView:
+        try:
+            return trace_view(mixture, wanted, ref=str(asked.ref), store=store)
+        except (Problem, MixtureError) as error:
+            problem = error if isinstance(error, Problem) else problem_of(error)
+            is_typed = problem.status_code in (404, 422) and problem.code != "column-unknown"  # a form offers columns
+            if not is_typed or asked_page_format(request) is not None:
+                raise
+            return trace_view(mixture, wanted, ref=str(asked.ref), store=store, refused=problem)
+
     return page_answer(
         request,
         "trace.html",
         of=f"{mixture.digest} {store.digest if store else None}",
         lifetime=Lifetime.SHORT,
-        make=lambda: trace_view(mixture, wanted, ref=str(asked.ref), store=store),
+        make=make,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from api_helpers import MIXTURES
+from api_helpers import MIXTURES, ask
 from mixture_folder import write_mixture
 from playwright.sync_api import expect
 from service_processes import start_copy
@@ -15,7 +15,9 @@ from api.builtin import BuiltinMixtures
 from api.library import LoadedMixture
 from api.pages.step_sequences import StoreState
 from api.pages.trace import Asked, trace_view
+from api.problems import Problem, problem_of
 from api.stores import Stores
+from mixture.errors import MixtureError
 from mixture.store import Store
 from mixture.stream import read_so_far, trace_documents, trace_token
 
@@ -79,6 +81,16 @@ def test_a_view_has_the_traces_and_the_sums_of_the_library(followed: tuple[Loade
     assert trace_view(mixture, Asked(document="code/0"), store=store).table().num_rows > 2
 
 
+def said(mixture: LoadedMixture, asked: Asked, store: Store | None = None) -> str | None:
+    """What the page says where there is no answer."""
+    with pytest.raises((Problem, MixtureError)) as caught:
+        trace_view(mixture, asked, store=store)
+    refused = caught.value if isinstance(caught.value, Problem) else problem_of(caught.value)
+    view = trace_view(mixture, asked, store=store, refused=refused)
+    assert (view.traces, view.sums) == ((), None)
+    return view.said
+
+
 def test_a_token_is_traced_without_a_store_and_a_document_is_not(followed: tuple[LoadedMixture, Store]):
     mixture, _ = followed
     view = trace_view(mixture, Asked(domain="web", token=777))
@@ -86,27 +98,47 @@ def test_a_token_is_traced_without_a_store_and_a_document_is_not(followed: tuple
         read.position for read in trace_token(mixture.lock, "web", 777).reads()
     ]
     assert (view.store, view.columns) == (StoreState.NONE, ())
-    refused = trace_view(mixture, Asked(document="web/7"))
-    assert refused.said == "this service has no store of this mixture's text"
+    assert said(mixture, Asked(document="web/7")) == "this service has no store of this mixture's text"
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("asked", "words"),
     [
         (Asked(document="wob/7"), "the store has no document 'wob/7'"),
         (Asked(domain="wob", token=1), "unknown domain 'wob'"),
         (Asked(domain="web", token=10**9), "token 1,000,000,000 is not in domain 'web'"),
-        (Asked(token=1), "a token is one of a domain"),
+        (Asked(token=1), "a domain and a token in it go together"),
+        (Asked(domain="web"), "a domain and a token in it go together"),
+        (Asked(document="web/7", token=1), "a document and a token of a domain are both given"),
         (Asked(document="web/7", from_step=61), "step 61 is not in a run of 60 steps"),
         (Asked(until=61), "step 61 is not in a run of 60 steps"),
         (Asked(until=5, by="nothing"), "neither documents nor the catalog of the store have a column 'nothing'"),
     ],
 )
-def test_what_can_not_be_answered_is_said(followed: tuple[LoadedMixture, Store], asked: Asked, said: str):
+def test_what_can_not_be_answered_is_said(followed: tuple[LoadedMixture, Store], asked: Asked, words: str):
     mixture, store = followed
-    found = trace_view(mixture, asked, store=store)
-    assert said in (found.said or "")
-    assert (found.traces, found.sums) == ((), None)
+    assert words in (said(mixture, asked, store) or "")
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "code", "is_said_beside_the_form"),
+    [
+        ("document=wob/7", 404, "document-unknown", True),
+        ("domain=web", 422, "invalid-request", True),
+        ("until=61", 422, "step-out-of-range", True),
+        ("until=5&by=licens", 422, "column-unknown", False),
+    ],
+)
+def test_data_of_what_can_not_be_answered_are_a_problem(
+    make_app, folder: Path, query: str, status: int, code: str, is_said_beside_the_form: bool
+):
+    app = make_app(mixtures_dirs=[folder / "followed"], store_dirs=[folder / "made" / "store"])
+    for form in ("json", "csv"):
+        answer = ask(app, "GET", f"/mixtures/followed/trace.{form}?{query}")
+        assert (answer.status_code, answer.headers["x-error-code"]) == (status, code)
+    page = ask(app, "GET", f"/mixtures/followed/trace?{query}", headers={"Accept": "text/html"})
+    assert page.status_code == (200 if is_said_beside_the_form else status)
+    assert ('role="alert"' in page.text) is is_said_beside_the_form
 
 
 def test_a_document_is_followed_to_its_steps_and_what_is_still_to_come(page, told, look, followed):
