@@ -99,7 +99,7 @@ def show(ladder: Sequence[Rung], *, most: int | None) -> None:
     if rest > 0:
         print(f"… and {rest} more domains, whose epochs are nearer to those asked for; --all shows them\n")
     for one in ladder:
-        for finding in one.plan.findings:
+        for finding in one.plan.summaries:
             if finding.level.value != "note":
                 print(f"rung {one.size}: {finding}", file=sys.stderr)
 

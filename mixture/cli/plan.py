@@ -138,9 +138,10 @@ def require(plan: Plan, *, says: bool) -> None:
 
     The error says the first that refuses: that one is not printed here.
     """
-    refusal = plan.refusals[:1]
-    for finding in plan.findings if says else ():
-        if finding.level.value != "note" and finding not in refusal:
+    findings = plan.summaries if says else ()
+    refusal = next((finding for finding in findings if finding.refuses), None)
+    for finding in findings:
+        if finding.level.value != "note" and finding is not refusal:
             print(finding, file=sys.stderr)
     plan.require()
 
@@ -207,7 +208,7 @@ def show(plan: Plan, *, most: int | None) -> None:
     refusing = len(plan.refusals)
     refuse = "refuses" if refusing == 1 else "refuse"
     print_styled(f"[bold]Findings[/bold]: {len(plan.findings)}, {refusing or 'none'} of them {refuse} a lock")
-    for finding in plan.findings:
+    for finding in plan.summaries if most is not None else plan.findings:
         print_styled(_styled(finding))
 
 

@@ -85,7 +85,7 @@ def publish(
         said = [finding_json(finding) for finding in planned.findings]
         print_json(done | {"findings": said, "lock": None if lock is None else str(lock)})
         return
-    for finding in planned.findings:
+    for finding in planned.summaries:
         if finding.level.value != "note":
             print(finding, file=sys.stderr)
     print(f"{name}: {done['change']}, {service.url}{done['url']}")

@@ -12,6 +12,7 @@ from mixture.names import look_alikes
 from mixture.plan.caps import max_epochs, tokens_over_cap
 from mixture.plan.figures import decimal
 from mixture.plan.findings import Finding, named
+from mixture.plan.over_epochs import above, causes, fitting, share_that_fits
 from mixture.plan.phases import PhaseSteps
 from mixture.plan.planned import VISIBLE
 from mixture.plan.weights import PhaseWeights
@@ -125,13 +126,13 @@ class DomainsOfRun:
             needed = ceil(drawn / cap)
             most = max(range(len(tokens)), key=tokens.__getitem__)
             epochs = Fraction(drawn, domain.tokens)
+            share = share_that_fits(self.phases[most], self.weights[most], d, tokens[most], missing)
             yield Finding(
                 FindingCode.OVER_EPOCHS,
-                f"domain {domain.name!r} is read {_above(epochs, cap)} times, allowed are"
-                f" {decimal(cap, digits=4)}: {format_count(missing)} tokens are missing; it would have to hold"
-                f" {format_count(needed)}, it holds {format_count(domain.tokens)}",
+                f"domain {domain.name!r} is read {above(epochs, cap)} times,"
+                f" {fitting(domain, cap, missing, needed, share)}",
                 self.spec.place(self.weights[most].paths[d]),
-                "lower its weight, raise max_epochs, or find more of it"
+                causes(self.spec, domain, self.weights[most].paths[d])
                 if is_asked
                 else "its weight asks for no more than that, and rounding to whole steps reads more: make the budget a"
                 " step smaller",
@@ -365,11 +366,3 @@ def counted_with(domains: Sequence[CatalogDomain], weights: Sequence[PhaseWeight
 
 def _epochs(count: Fraction) -> str:
     return f"{decimal(count, digits=4)} epoch{'' if count == 1 else 's'}"
-
-
-def _above(epochs: Fraction, cap: Fraction) -> str:
-    """Epochs in four digits, or in as many as tell them from the cap that they are above."""
-    digits = 4
-    while decimal(epochs, digits=digits) == decimal(cap, digits=digits):
-        digits += 2
-    return decimal(epochs, digits=digits)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from shlex import quote
 
 from mixture.catalog import Catalog, read_catalog
 from mixture.errors import AmendError, PlanError, ScheduleError, SpecError
@@ -22,8 +23,10 @@ from mixture.plan.phases import PhaseSteps, lay_out
 from mixture.plan.planned import PlannedDomain, PlannedPhase
 from mixture.plan.segments import schedule_data
 from mixture.plan.stairs import changes_inside, drawn_weights, parts_of
+from mixture.plan.summaries import summarized
 from mixture.plan.unimax_findings import divided_tokens
 from mixture.plan.weights import drawable, weigh
+from mixture.plan.words import counted
 from mixture.schedule import WHOLE, Schedule, ScheduleData, apportion
 from mixture.spec import Spec
 from mixture.units import format_count
@@ -75,12 +78,18 @@ class Plan:
         """The errors that the spec does not accept: while there is one, no lock is made."""
         return tuple(finding for finding in self.findings if finding.refuses)
 
+    @property
+    def summaries(self) -> tuple[Finding, ...]:
+        """The findings for people: more than five of a code are one, with the worst five and the total."""
+        command = f"mixture plan {quote(str(self.spec.path))}" if self.amends is None else "mixture amend …"
+        return summarized(self.findings, len(self.domains), f"{command} --json")
+
     def require(self) -> None:
         """Raise PlanError, with the code and place of the first error that is not accepted, if there is one."""
         if not self.refusals:
             return
-        first, more = self.refusals[0], len(self.refusals) - 1
-        message = f"{first.message}, and {more} more" if more else first.message
+        first, *others = (finding for finding in self.summaries if finding.refuses)
+        message = f"{first.message}; {counted(len(others), 'more error')}" if others else first.message
         raise PlanError(message, code=first.code, place=first.place, hint=first.hint, findings=self.refusals)
 
 

@@ -15,10 +15,11 @@ def counted(count: int, what: str) -> str:
     return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
-def listed(words: Sequence[str], *, more: int = 0) -> str:
-    """`a, b and 3 more`."""
+def listed(words: Sequence[str], *, more: int = 0, between: str = ", ") -> str:
+    """`a, b and 3 more`. between: `; ` for words that have commas of their own."""
     parts = [*words, *([f"{more:,} more"] if more > 0 else [])]
-    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+    last = "; and " if between != ", " else " and "
+    return last.join([between.join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
 def names_of(names: Sequence[str], quote: Quote) -> str:

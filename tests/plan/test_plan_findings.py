@@ -32,7 +32,11 @@ def test_a_domain_read_too_often_is_refused_with_the_tokens_missing(write_spec):
     assert finding.facts["epochs"] == Fraction(999, 100)
     assert finding.facts["tokens_missing"] == 9_990 * 16 - 4 * 16_000
     assert finding.facts["tokens_needed"] == 9_990 * 16 // 4
-    assert "95,840 tokens are missing" in finding.message
+    assert finding.message == (
+        "domain 'B' is read 9.99 times, allowed are 4: 95,840 tokens too many; 40% of phase 'p' in place of 99.9%,"
+        " or 23,960 more tokens of it, would fit"
+    )
+    assert finding.hint == "lower its weight, raise `max_epochs`, or find more of it"
     assert finding.place.path == "phases[0].weights.B"
     with pytest.raises(PlanError) as caught:
         make_lock(capped)

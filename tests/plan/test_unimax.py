@@ -145,7 +145,7 @@ def test_where_whole_sequences_alone_go_over_a_cap_of_the_run_it_is_a_note(write
     assert FindingCode.EPOCHS_ROUNDED not in [finding.code for finding in room.findings]
     uneven = make_plan(write_spec("{phase: p, weights: uniform}", catalog=odd, max_epochs="2"))
     (finding,) = [finding for finding in uneven.findings if finding.code is FindingCode.OVER_EPOCHS]
-    assert finding.hint == "lower its weight, raise max_epochs, or find more of it"
+    assert finding.hint == "lower its weight, raise `max_epochs`, or find more of it"
 
 
 def test_the_order_of_rows_does_not_matter(write_spec):

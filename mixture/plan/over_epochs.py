@@ -1,0 +1,84 @@
+"""Words for a domain that is read too often: what would fit, and which key of the spec is the cause."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from math import floor
+
+from mixture.catalog import CatalogDomain
+from mixture.plan.figures import decimal
+from mixture.plan.phases import PhaseSteps
+from mixture.plan.weights import PhaseWeights
+from mixture.spec import GroupRule, Groups, QualityCurve, ReplayGroup, Rule, Spec, TableColumn, Temperature, Unimax
+from mixture.units import format_count, quote
+
+SHARE_DIGITS = 4
+_PATH = re.compile(r"phases\[(\d+)\]\.weights(?:\[(\d+)\])?")
+
+
+def share_that_fits(phase: PhaseSteps, weights: PhaseWeights, d: int, drawn: int, over: int) -> str | None:
+    """How much of a phase a domain may be at most, beside how much it is; None where no share of it is enough.
+
+    drawn: the domain's tokens in the phase; over: those that the run draws past its cap
+    """
+    if drawn < over or not phase.tokens:
+        return None
+    scale = 10 ** (SHARE_DIGITS + 2)
+    most, now = Fraction(floor(Fraction(drawn - over, phase.tokens) * scale), scale), weights.shares[d]
+    return f"{decimal(most * 100)}% of phase {phase.name!r} in place of {decimal(now * 100, digits=SHARE_DIGITS)}%"
+
+
+def fitting(domain: CatalogDomain, cap: Fraction, over: int, needed: int, share: str | None) -> str:
+    """What the message says of a domain that `over` tokens too many are read of, and that has to hold `needed`."""
+    more = f"{format_count(needed - domain.tokens)} more tokens of it"
+    return (
+        f"allowed are {decimal(cap, digits=4)}: {format_count(over)} tokens too many;"
+        f" {f'{share}, or {more},' if share else more} would fit"
+    )
+
+
+def above(epochs: Fraction, cap: Fraction) -> str:
+    """Epochs in four digits, or in as many as tell them from the cap that they are above."""
+    digits = 4
+    while decimal(epochs, digits=digits) == decimal(cap, digits=digits):
+        digits += 2
+    return decimal(epochs, digits=digits)
+
+
+def causes(spec: Spec, domain: CatalogDomain, path: str) -> str:
+    """The keys to change: of the rule at a path of the spec, which gives most of the domain, and of its cap."""
+    if domain.name in spec.domain_max_epochs:
+        cap = "its `max_epochs.domains`"
+    elif domain.max_epochs is not None:
+        cap = "its `max_epochs` in the catalog"
+    else:
+        cap = "`max_epochs`"
+    return f"lower {_cause(spec, path)}, raise {cap}, or find more of it"
+
+
+def _cause(spec: Spec, path: str) -> str:
+    found = _PATH.match(path)
+    assert found is not None, path
+    weights = spec.phases[int(found[1])].weights
+    if not isinstance(weights, Groups):
+        return _of_rule(weights, "its weight")
+    group = weights.groups[int(found[2] or 0)]
+    if isinstance(group, ReplayGroup):
+        return f"the share of `replay: {group.replay}`"
+    return _of_rule(group.within, f"the share of its group, `where: {group.where}`")
+
+
+def _of_rule(rule: GroupRule, otherwise: str) -> str:
+    match rule:
+        case QualityCurve():
+            return (
+                f"{otherwise}, give the curve `max_factor`" if rule.max_factor is None else "`max_factor` of the curve"
+            )
+        case Unimax():
+            return "`unimax.max_epochs`"
+        case TableColumn():
+            return f"its weight in column {quote(rule.column)}"
+        case Rule() | Temperature():
+            return otherwise
+    return "its weight"
