@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from itertools import islice, pairwise
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -81,6 +82,37 @@ def check_sampler(name: str) -> None:
                 hint=f"use sampler=range(first_step, len(dataset)), and give rank and world_size to {name}; where a "
                 "trainer brings its own sampler, use MixtureLoader (Lightning: or use_distributed_sampler=False)",
             )
+
+
+def check_worker_sampler(name: str, workers: int) -> None:
+    """Refuse a sampler whose first steps, one for each worker, do not follow each other.
+
+    To its worker each of them is only a first step, and then `workers` steps lie between two. The sampler is seen where
+    the worker was forked; an iterator, which can be read once, is not looked at. Raises StreamError, `steps-reordered`
+    """
+    for _, owner, kinds in readers():
+        sampler = getattr(owner, "_index_sampler", None) if "_BaseDataLoaderIter" in kinds else None
+        if sampler is None:
+            continue
+        steps = iter(sampler)
+        if steps is sampler:
+            return
+        first = [int(step) for step in islice(steps, workers)]
+        for before, after in pairwise(first):
+            if after != before + 1:
+                raise sampler_reorders(name, before, after, workers)
+        return
+
+
+def sampler_reorders(name: str, before: int, after: int, workers: int) -> StreamError:
+    """The refusal of a sampler that gives a step after another that is not the one before it."""
+    return StreamError(
+        f"the loader's sampler asks {name} for step {after:,} after step {before:,}"
+        + (f" with {workers} workers" if workers > 1 else ""),
+        code="steps-reordered",
+        hint="use sampler=range(first_step, len(dataset)); where a trainer brings its own sampler, use "
+        "MixtureLoader (Lightning: or use_distributed_sampler=False)",
+    )
 
 
 def map_fetcher() -> object | None:

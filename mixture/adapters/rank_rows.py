@@ -11,6 +11,9 @@ from mixture.adapters.guards import check_rows_reader, num_workers, shuffled, sp
 from mixture.adapters.sources import RankReader
 from mixture.errors import StreamError
 
+_TYPE = "RankRows/2"
+"""Of a state. The first version's, which has no workers, leaves those of the dataset that it is loaded into."""
+
 
 class RankRows(_BaseExamplesIterable):  # type: ignore[misc]
     """A rank's rows of ascending steps, one by one. Its state is the next step, the row in it, and whose state it is.
@@ -43,10 +46,17 @@ class RankRows(_BaseExamplesIterable):  # type: ignore[misc]
                 yield f"{values['step']}_{row}", {"step": values["step"], **dict(zip(columns, rows[row], strict=True))}
 
     def _take_over(self, state: dict[str, Any]) -> None:
-        """Make a loaded state this worker's own. Raises StreamError, `workers-differ`.
+        """Make a loaded state this worker's own. Raises StreamError, `workers-differ`, `state-invalid`.
 
         It is done here, for datasets that wrap this one load its state without calling `load_state_dict`.
         """
+        if state["type"] != _TYPE:
+            raise StreamError(
+                "the state was saved by an earlier version, and does not say of which worker it is",
+                code="state-invalid",
+                hint="begin at a stream's state, iterable_dataset(…, state=…), or at a step, iterable_dataset(…, "
+                "first_step=…)",
+            )
         if (state["worker"], state["workers"]) == (self._worker, self._workers):
             return
         if state["workers"] != 1:
@@ -64,7 +74,7 @@ class RankRows(_BaseExamplesIterable):  # type: ignore[misc]
     def _init_state_dict(self) -> dict[str, Any]:
         check_rows_reader(self._reader)
         place = {"step": self._steps.start, "row": 0, "worker": self._worker, "workers": self._workers}
-        state = {**place, "type": type(self).__name__}
+        state = {**place, "type": _TYPE}
         self._state_dict = state
         return state
 

@@ -19,7 +19,14 @@ import torch
 from torch.utils.data import DataLoader, Dataset, IterableDataset, get_worker_info
 
 from mixture.adapters.columns import DEFAULT, Columns, Values
-from mixture.adapters.guards import check_sampler, check_steps_reader, map_fetcher, steps_batched
+from mixture.adapters.guards import (
+    check_sampler,
+    check_steps_reader,
+    check_worker_sampler,
+    map_fetcher,
+    sampler_reorders,
+    steps_batched,
+)
 from mixture.adapters.sources import OpenStream, RankReader, StepSource
 from mixture.errors import StreamError
 from mixture.stream.ahead import Ahead
@@ -243,7 +250,8 @@ class MixtureSteps(Dataset[Tensors]):
 
     For `DataLoader(dataset, batch_size=None, sampler=range(first_step, len(dataset)))`, with any number of workers; the
     arguments are those of `MixtureBatches`. A loader that shuffles, splits or batches steps is refused: StreamError
-    `steps-reordered`, `steps-batched`, `ranks-differ`. Other orders are read by index, without a DataLoader.
+    `steps-reordered`, `steps-batched`, `ranks-differ`. Of workers that are spawned, and not forked, one cannot see that
+    the steps of another do not lie beside its own. Other orders are read by index, without a DataLoader.
     """
 
     def __init__(
@@ -290,15 +298,11 @@ class MixtureSteps(Dataset[Tensors]):
         latest, workers = self._latest, _worker()[1]
         if latest is None or latest[0]() is not fetcher:
             check_sampler("MixtureSteps")
+            if workers > 1:
+                check_worker_sampler("MixtureSteps", workers)
             self._processes.check()
         elif step != latest[1] + workers:
-            raise StreamError(
-                f"the loader's sampler asks for step {step:,} after step {latest[1]:,}"
-                + (f" with {workers} workers" if workers > 1 else ""),
-                code="steps-reordered",
-                hint="use sampler=range(first_step, len(dataset)); where a trainer brings its own sampler, use "
-                "MixtureLoader (Lightning: or use_distributed_sampler=False)",
-            )
+            raise sampler_reorders("MixtureSteps", latest[1], step, workers)
         self._latest = weakref.ref(fetcher), step
 
 

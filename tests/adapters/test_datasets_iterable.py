@@ -166,7 +166,9 @@ def test_a_state_inside_a_step_is_refused_where_batches_would_mix_steps(opener: 
 
 
 @pytest.mark.needs_torch
-@pytest.mark.skipif(find_spec("torchdata") is None, reason="torchdata is not installed: pip install 'mixture-lock[torch]'")
+@pytest.mark.skipif(
+    find_spec("torchdata") is None, reason="torchdata is not installed: pip install 'mixture-lock[torch]'"
+)
 @pytest.mark.filterwarnings("ignore:'set_vital' is deprecated")  # torchdata 0.11 calls it
 @FEW_CORES
 @pytest.mark.parametrize("formatted", [True, False])
@@ -200,3 +202,32 @@ def test_a_workers_own_state_resumes_with_as_many_workers_and_is_refused_with_ot
         for workers in (0, 2, 3):
             with pytest.raises((StreamError, RuntimeError), match="the state is of worker"):
                 list(islice(DataLoader(dataset(own), batch_size=24, num_workers=workers), 2))
+
+
+def test_a_state_that_does_not_say_of_which_worker_it_is_is_refused(opener: partial) -> None:
+    """As an earlier version saved it: a second worker would have read the first one's rows again."""
+    for formatted in (False, True):
+        dataset = iterable_dataset(opener)
+        rows = dataset.with_format("numpy") if formatted else dataset
+        for _ in islice(rows, 24):
+            pass
+        state = json.loads(json.dumps(rows.state_dict()))
+        again = iterable_dataset(opener)
+        again = again.with_format("numpy") if formatted else again
+        again.load_state_dict(state)
+        assert next(iter(again))["position"] == 24
+        _first_version(state)
+        again.load_state_dict(state)
+        with pytest.raises(StreamError, match="does not say of which worker") as refused:
+            next(iter(again))
+        assert refused.value.code == "state-invalid"
+
+
+def _first_version(state: dict) -> None:
+    """Make a state, inside others', one of the first version."""
+    for value in state.values():
+        if isinstance(value, dict):
+            _first_version(value)
+    if state.pop("workers", None):
+        del state["worker"]
+        state["type"] = "RankRows"

@@ -6,7 +6,7 @@ import copy
 import gc
 import pickle
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from importlib.util import find_spec
 from itertools import islice
@@ -54,8 +54,19 @@ def test_a_loader_that_makes_one_batch_of_several_steps_is_refused(opener: parti
         assert len(list(loader(dataset, batch_size=None, num_workers=workers))) == STEPS
 
 
+class _Steps:
+    """A sampler as trainers have them: it can be read again, and has a length only when it is asked."""
+
+    def __init__(self, steps: list[int]) -> None:
+        self._steps = steps
+
+    def __iter__(self) -> Iterator[int]:
+        yield from self._steps
+
+
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_sampler_that_shuffles_or_splits_steps_is_refused(opener: partial, workers: int) -> None:
+    import torch
     from torch.utils.data import DataLoader, RandomSampler
     from torch.utils.data.distributed import DistributedSampler
 
@@ -69,14 +80,18 @@ def test_a_sampler_that_shuffles_or_splits_steps_is_refused(opener: partial, wor
         lambda: [9, 2, 5, 7, 0, 3],  # as SubsetRandomSampler may give it
         lambda: range(0, STEPS, 2),
         lambda: [3, 3, 4, 4],
+        lambda: [0, 5, 2, 7, 4, 9],  # right to each of two workers
+        lambda: torch.tensor([6, 1, 8, 3, 10, 5]),
+        lambda: _Steps([0, 3, 2, 5, 4, 7]),
     ):
         with pytest.raises((StreamError, RuntimeError), match=r"steps-reordered|sampler"):
             list(islice(DataLoader(steps, batch_size=None, num_workers=workers, sampler=sampler()), 4))
     refused(lambda: DataLoader(steps, batch_size=None, num_workers=workers, shuffle=True), "steps-reordered")
     for start in (0, 5, STEPS - 1):
-        loader = DataLoader(steps, batch_size=None, num_workers=workers, sampler=range(start, len(steps)))
-        for _ in range(2):
-            assert [batch["step"] for batch in loader] == list(range(start, STEPS))
+        for sampler in (lambda s: s, lambda s: torch.tensor(list(s)), lambda s: _Steps(list(s)), iter):
+            loader = DataLoader(steps, batch_size=None, num_workers=workers, sampler=sampler(range(start, len(steps))))
+            for _ in range(1 if sampler is iter else 2):
+                assert [batch["step"] for batch in loader] == list(range(start, STEPS))
     assert [steps[step]["step"] for step in (7, 3, -1)] == [7, 3, STEPS - 1]  # by index any order is right
 
 
