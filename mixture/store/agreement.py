@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mixture.errors import Place, StoreError, nearest
 from mixture.objects import ObjectOptions
-from mixture.store.description import ContentKind, StoreDescription
+from mixture.store.description import ContentKind, StoreDescription, StoreDomain
 from mixture.store.manifest import content_digest
 from mixture.store.store import Store, Verify, described
 from mixture.store.verify import Progress, damage
@@ -18,12 +20,7 @@ if TYPE_CHECKING:
 
 
 _CHUNK = 1 << 22
-OF_FILES = (
-    "files that are read in place have a digest of their names, sizes and fingerprints, a store has one of its tokens; "
-    "`mixture verify CATALOG --lock LOCK` reads the tokens, and passes where they and their documents are the lock's: "
-    "then open with accept_content='the same tokens'"
-)
-OF_TOKENS = "open the store that the lock was made with, or this one with accept_content='a reason'"
+_OF_TOKENS = "open the store that the lock was made with, or this one with accept_content='a reason'"
 
 
 def disagreements(store: StoreDescription, lock: Lock) -> list[StoreError]:
@@ -87,13 +84,23 @@ def disagreements(store: StoreDescription, lock: Lock) -> list[StoreError]:
                     f"domain '{domain.name}' has the content {held.content}, and the lock says {expected}",
                     code="content-differs",
                     place=place,
-                    hint=OF_FILES if held.kind is ContentKind.FILES else OF_TOKENS,
+                    hint=_of_files(store.path) if held.kind is ContentKind.FILES else _OF_TOKENS,
                     domain=domain.name,
                     found=held.content,
                     expected=expected,
                 )
             )
     return found
+
+
+def _of_files(path: Path | str) -> str:
+    """How to find out whether files have the tokens that a lock names."""
+    command = f"mixture verify --store {shlex.quote(str(path))} LOCK"
+    return (
+        "files that are read in place have a digest of their names, sizes and fingerprints, a store has one of its "
+        f"tokens; `{command}` reads the tokens, and reports content-differs only where they or their documents are not "
+        "the lock's: where it does not, open with accept_content='the same tokens'"
+    )
 
 
 def require_agreement(store: StoreDescription, lock: Lock, *, accept_content: str | None = None) -> None:
@@ -135,21 +142,35 @@ def verify_store(
     found = list(damage(folder, manifest, standing, progress))
     if lock is not None:
         store = Store(folder, manifest, Verify.FULL, standing)
-        found += [error for error in disagreements(store, lock) if not _has_tokens_of(store, lock, error)]
+        found += [left for error in disagreements(store, lock) if (left := _by_tokens(store, lock, error)) is not None]
     return found
 
 
-def _has_tokens_of(store: Store, lock: Lock, error: StoreError) -> bool:
-    """Whether files that are not the lock's by their digest hold the tokens and documents of its store."""
-    name = error.facts.get("domain")
-    if error.code != "content-differs" or store.domains[str(name)].kind is not ContentKind.FILES:
-        return False
-    domain = store.domains[str(name)]
+def _by_tokens(store: Store, lock: Lock, error: StoreError) -> StoreError | None:
+    """A disagreement after the tokens of files are compared; None: they are those of the lock's store."""
+    domain = store.domains.get(str(error.facts.get("domain")))
+    if error.code != "content-differs" or domain is None or domain.kind is not ContentKind.FILES:
+        return error
+    content = _token_content(store, domain)
+    if content == lock.content[domain.name]:
+        return None
+    return StoreError(
+        f"domain '{domain.name}' has other tokens or documents than the lock says",
+        code=error.code,
+        place=error.place,
+        hint=_OF_TOKENS,
+        domain=domain.name,
+        found=content,
+        expected=lock.content[domain.name],
+    )
+
+
+def _token_content(store: Store, domain: StoreDomain) -> str:
+    """The content digest that a store of a domain's tokens and documents has."""
     tokens, spans = hashlib.sha256(), hashlib.sha256()
     for first in range(0, domain.tokens, _CHUNK):
         part = store.read(domain.name, first, min(_CHUNK, domain.tokens - first))
         tokens.update(part.astype(store.dtype.newbyteorder("<"), copy=False).tobytes())
     for table in store.scan_documents(domain.name, ["tokens"]):
         spans.update(table["tokens"].to_numpy().astype("<i8").tobytes())
-    said = (str(store.dtype), domain.tokens, tokens.hexdigest(), domain.documents, spans.hexdigest())
-    return content_digest(*said) == lock.content[domain.name]
+    return content_digest(str(store.dtype), domain.tokens, tokens.hexdigest(), domain.documents, spans.hexdigest())

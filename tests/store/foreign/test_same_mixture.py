@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +13,9 @@ import pytest
 from store.makers import write_lines
 from stream_helpers import DOMAINS, bytes_of, lock_over, make_store
 
+from mixture.cli import main
 from mixture.errors import SpecError, StoreError
+from mixture.plan import Lock, write_lock
 from mixture.store import ExportFormat, Store, build_catalog, export_store, ingest, open_store, verify_store
 from mixture.stream import open_stream
 
@@ -127,15 +131,37 @@ def test_a_state_says_that_content_is_of_files_and_does_not_go_on_over_other_fil
 
 
 @pytest.mark.parametrize("write", [as_megatron, as_npy, as_parquet, as_datasets])
-def test_a_lock_of_a_store_says_how_it_takes_the_same_tokens_in_files(native, tmp_path, write):
-    build_catalog(write(native, tmp_path / "files"), tmp_path / "catalog", full=True)
+def test_a_lock_of_a_store_says_how_it_takes_the_same_tokens_in_files(native, tmp_path, write, capsys):
+    catalog = tmp_path / "a catalog"
+    build_catalog(write(native, tmp_path / "files"), catalog, full=True)
     lock = lock_over(native, tmp_path / "a", PHASES, **RUN)
-    with pytest.raises(StoreError, match="mixture verify CATALOG --lock LOCK") as refused:
-        open_stream(lock, tmp_path / "catalog")
+    with pytest.raises(StoreError) as refused:
+        open_stream(lock, catalog)
     assert refused.value.code == "content-differs"
-    assert verify_store(tmp_path / "catalog", lock=lock) == []
-    found = open_stream(lock, tmp_path / "catalog", accept_content="the same tokens")
+    assert _run_what_it_says(refused.value, lock, tmp_path) == 0
+    capsys.readouterr()
+    found = open_stream(lock, catalog, accept_content="the same tokens")
     assert bytes_of(found) == bytes_of(open_stream(lock, native))
+
+
+def _run_what_it_says(error: StoreError, lock: Lock, folder: Path) -> int:
+    """The exit code of the command in an error's hint."""
+    write_lock(lock, folder / "run.lock.json")
+    (command,) = re.findall("`mixture (.*?)`", error.hint or "")
+    with pytest.raises(SystemExit) as ended:
+        main([str(folder / "run.lock.json") if word == "LOCK" else word for word in shlex.split(command)])
+    return ended.value.code or 0
+
+
+def test_of_a_catalog_without_digests_the_tokens_are_compared_all_the_same(native, tmp_path, capsys):
+    build_catalog(as_npy(native, tmp_path / "files"), tmp_path / "catalog")
+    lock = lock_over(native, tmp_path / "a", PHASES, **RUN)
+    with pytest.raises(StoreError) as refused:
+        open_stream(lock, tmp_path / "catalog")
+    assert _run_what_it_says(refused.value, lock, tmp_path) == 1
+    said = capsys.readouterr().err
+    assert "error[digest-missing]" in said
+    assert "content-differs" not in said
 
 
 def test_files_of_other_tokens_or_other_documents_do_not_pass_as_those_of_the_store(native, tmp_path):
@@ -159,6 +185,9 @@ def test_files_of_other_tokens_or_other_documents_do_not_pass_as_those_of_the_st
         ("content-differs", "web"),
         ("content-differs", "notes"),
     }
+    for error in wrong:
+        assert "other tokens or documents" in error.message
+        assert "mixture verify" not in str(error.hint), "it is what was run"
 
 
 def test_domains_of_every_format_mix_in_one_catalog(native, tmp_path):
