@@ -12,6 +12,9 @@ from api.formats import Format
 
 Query = str | int | None
 
+ORIGIN = "http://ADDRESS"
+"""What stands in a page for where the service is; page.js puts the address there by which the browser came. Host, which
+says it to the service, may say anything, and a cache would show it to others."""
 LONGEST_PART = 150
 _PART_FILES = {"lock": "mixture.lock.json", "spec": "mixture.yaml", "plan": "plan.json"}
 """What the parts of a mixture are called in a folder of files."""
@@ -91,7 +94,7 @@ class Links(Protocol):
 class ServedLinks:
     """Addresses of a service.
 
-    base:   where the service is, as the client sees it, without a slash at its end: `http://127.0.0.1:8000`
+    base:   what stands for where the service is, without a slash at its end
     prefix: the path below which it is put up (`root_path`), mostly empty
     path:   this page's path below the prefix
     query:  this page's parameters

@@ -3,7 +3,11 @@
 "use strict";
 (() => {
   function offer(within) {
-    for (const button of within.querySelectorAll("[data-copy]")) button.hidden = !navigator.clipboard;
+    for (const button of within.querySelectorAll("[data-copy]")) {
+      button.hidden = !navigator.clipboard;
+      const text = button.parentElement.querySelector("code");
+      if (text) text.textContent = text.textContent.replaceAll("http://ADDRESS", location.origin);
+    }
   }
 
   document.addEventListener("click", async (event) => {

@@ -41,7 +41,8 @@ def test_what_is_put_in_place_can_be_sorted_and_copied_and_its_data_are_those_th
     link = page.locator("#data").get_by_role("link", name=".csv")
     expect(link).to_have_attribute("href", f"{PAGE}.csv?by=kind&budget=900+steps")
     page.locator("#data .copy", has_text="curl").get_by_role("button").click()
-    assert "budget=900+steps" in page.evaluate("navigator.clipboard.readText()")
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied == f"curl -sS '{service}{PAGE}.csv?by=kind&budget=900+steps'"
 
 
 @pytest.mark.parametrize("share", ["20%", "700%"])
