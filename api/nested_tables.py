@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from api.positions import SCHEMA as SEQUENCE
 from api.run_models import Progress
 from api.step_reads import PARTS
-from mixture.schedule import Schedule
 from mixture.store import Store
 
 COUNTS = pa.schema([("step", pa.int64()), ("domain", pa.string()), ("sequences", pa.int64())])
-FOUND = pa.schema([("position", pa.int64()), ("step", pa.int64()), ("slot", pa.int64())])
 PROGRESS = pa.schema(
     [
         ("seq", pa.int64()),
@@ -40,12 +37,6 @@ def counts_table(steps: Sequence[int], counts: Sequence[Mapping[str, int]]) -> p
         [sequences for one in counts for sequences in one.values()],
     )
     return _table(COUNTS, columns)
-
-
-def found_table(schedule: Schedule, positions: Sequence[int]) -> pa.Table:
-    """One row a position: position, step, slot."""
-    step, slot = schedule.steps_and_slots(np.array(positions, np.int64))
-    return _table(FOUND, (positions, step, slot))
 
 
 def sequences_table(rows: Sequence[Mapping[str, Any]], store: Store | None, domain: str, *, masked: bool) -> pa.Table:

@@ -18,7 +18,7 @@ from api.queries import check_step, wrong_query
 from api.security import Reads
 from api.services import AppServices, AskedMixture
 from api.tables import table_answer, table_responses
-from mixture.errors import nearest
+from mixture.errors import LockError
 from mixture.plan import Lock
 from mixture.plan.composition import FIGURES, STRETCH, at_phases, composition, evenly
 
@@ -82,7 +82,10 @@ def planned(
     step: Step = None,
     first_step: Step = None,
     last_step: Annotated[int | None, Query(ge=0, description="Counted in.", examples=[15500])] = None,
-    phase: Annotated[str | None, Query(max_length=1000, examples=["midtraining"])] = None,
+    phase: Annotated[
+        str | None,
+        Query(max_length=1000, description="Its name, or its number, from 1.", examples=["midtraining"]),
+    ] = None,
     points: Annotated[
         str | None,
         Query(
@@ -138,11 +141,10 @@ def _stretch(
         if one is not None:
             check_step(one, steps, name=name)
     if phase is not None:
-        names = [one.name for one in lock.phases]
-        if phase not in names:
-            hint = nearest(phase, names) or f"its phases: {', '.join(names)}"
-            raise wrong_query("phase", f"there is no phase {phase!r}", "unknown-phase", hint=hint, phase=phase)
-        found = lock.phases[names.index(phase)]
+        try:
+            found = lock.phase_named(phase)
+        except LockError as error:
+            raise wrong_query("phase", error.message, error.code, hint=error.hint, **error.facts) from error
         return range(found.first_step, found.first_step + found.steps)
     if step is not None:
         return range(step, step + 1)

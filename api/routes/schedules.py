@@ -5,6 +5,7 @@ JSON is what the command line's `--json` prints; tables of counts have a row a s
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 import pyarrow as pa
@@ -15,12 +16,12 @@ from starlette.responses import Response
 from api import problems
 from api.formats import NOT_MODIFIED, JsonOnly, TableFormat, json_answer
 from api.lists import Listed, Page, PageAsked, encode_cursor, next_url, number_after, page_query
-from api.nested_tables import counts_table, found_table
+from api.nested_tables import counts_table
 from api.positions import CHUNK_ROWS, SCHEMA, batches_at, range_batches
 from api.queries import wrong_query
 from api.security import Reads
 from api.services import AppServices, AskedMixture
-from api.tables import chunked_answer, list_answer, table_responses
+from api.tables import chunked_answer, list_answer, table_answer, table_responses
 from mixture.schedule import Schedule
 
 router = APIRouter(prefix="/v1/mixtures", tags=["schedules"], dependencies=[Reads])
@@ -33,6 +34,7 @@ MOST_COUNTS = 1_000_000
 MOST_LOOKED_AT = 10_000_000
 """Positions × domains: each position may be in a step of its own, which is laid out over all domains (2 seconds)."""
 SHOWN = 100
+FOUND = pa.schema([(name, pa.int64()) for name in ("position", "step", "slot", "epoch")])
 
 Steps = Annotated[
     list[Annotated[int, Field(ge=0)]],
@@ -66,10 +68,13 @@ class CountsRow(RootModel[dict[str, int]]):
     model_config = ConfigDict(json_schema_extra={"example": {"c00q0": 812000, "c00q1": 1624000}})
 
 
-class Found(Page[int]):
-    """Positions whose sequences hold a token, in order."""
+class FoundRow(BaseModel):
+    """Where a sequence that holds a token is read."""
 
-    items: list[int] = Field(examples=[[81250031, 2390155028]])
+    position: int = Field(examples=[81250031])
+    step: int = Field(examples=[7213])
+    slot: int = Field(examples=[3295], description="Its index within the step.")
+    epoch: int = Field(examples=[0], description="Full passes over the domain before it.")
 
 
 class HandoffRow(BaseModel):
@@ -186,7 +191,10 @@ def counts(asked: AskedMixture, form: TableFormat, request: Request, steps: Step
 @router.get(
     "/{ref}/find",
     response_model=None,
-    responses={**table_responses(Found, '"position","step","slot"\n81250031,7213,3295\n'), **problems.documented(404)},
+    responses={
+        **table_responses(Page[FoundRow], '"position","step","slot","epoch"\n81250031,7213,3295,0\n'),
+        **problems.documented(404),
+    },
 )
 def find(
     asked: AskedMixture,
@@ -195,20 +203,15 @@ def find(
     domain: Annotated[str, Query(max_length=1000, examples=["web-high"])],
     token: Annotated[int, Query(ge=0, description="An offset in the domain's tokens.", examples=[5000000])],
 ) -> Response:
-    """Every position whose sequence holds a token, in order; none where its turn does not come in this run.
-
-    In the other formats with the step and slot of each.
-    """
+    """Every position whose sequence holds a token, in order, with its step, slot and epoch; none where its turn does
+    not come in this run."""
     schedule = asked.mixture.lock.schedule()
 
-    def make() -> Listed:
+    def make() -> pa.Table:
         _check_epochs(schedule, domain)
-        return Listed(items=list(schedule.find(domain, token)))
+        return pa.Table.from_pylist([asdict(place) for place in schedule.iter_places(domain, token)], schema=FOUND)
 
-    def table(positions: list[int]) -> pa.Table:
-        return found_table(schedule, positions)
-
-    return list_answer(request, form, of=asked.mixture.digest, lifetime=asked.lifetime, make=make, table=table)
+    return table_answer(request, form, of=asked.mixture.digest, lifetime=asked.lifetime, make=make)
 
 
 def _check_epochs(schedule: Schedule, name: str) -> None:

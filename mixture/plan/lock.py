@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from mixture.errors import LockError, Place
+from mixture.errors import LockError, Place, nearest
 from mixture.json_text import digest
 from mixture.schedule import Schedule, ScheduleData
+from mixture.units import quote
 
 FORMAT = 1
 NUM_CHECKED = 8
@@ -112,6 +113,17 @@ class Lock:
     def keeps_weights(self) -> bool:
         """Whether it has weights that an amendment kept in place of those that a rule of its spec would fit."""
         return self.amends is not None and self.amends.keep_weights
+
+    def phase_named(self, text: str) -> LockPhase:
+        """The phase of this name, else that of this number: `2` is the second. Raises LockError, `unknown-phase`."""
+        names = [phase.name for phase in self.phases]
+        if text in names:
+            return self.phases[names.index(text)]
+        number = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
+        if 1 <= number <= len(names):
+            return self.phases[number - 1]
+        hint = nearest(text, names) or f"its phases: {', '.join(names)}; or a number, from 1 to {len(names)}"
+        raise LockError(f"there is no phase {quote(text)}", code="unknown-phase", hint=hint, phase=text)
 
     def phase_of(self, step: int) -> LockPhase | None:
         """The phase that a step is in; None behind the run's last step."""

@@ -65,8 +65,13 @@ def test_answers_are_those_that_the_command_line_prints(client: httpx2.Client, n
     assert client.get(f"{here}/handoffs").json()["items"] == printed(name, "handoffs")
     domain = rng.choice(schedule.data.domains)
     token = rng.randrange(domain.tokens)
-    (found,) = printed(name, "find", domain.name, token)
-    assert client.get(f"{here}/find", params={"domain": domain.name, "token": token}).json()["items"] == found
+    found = client.get(f"{here}/find", params={"domain": domain.name, "token": token}).json()["items"]
+    assert found == printed(name, "find", domain.name, token)
+    passed = client.get(f"{here}/crossings", params={"epochs": ["0.5", "1"]}).raise_for_status().json()["items"]
+    assert passed == printed(name, "show", "--crossings", "0.5,1")
+    assert any(row["step"] is not None for row in passed)
+    of_one = client.get(f"{here}/crossings", params={"epochs": ["0.5", "1"], "domain": domain.name}).json()["items"]
+    assert of_one == [row for row in passed if row["domain"] == domain.name]
 
 
 def test_every_position_that_is_found_reads_the_token_and_no_other_does(make_app, tmp_path: Path):
@@ -76,7 +81,8 @@ def test_every_position_that_is_found_reads_the_token_and_no_other_does(make_app
     for token in (0, 63, 64, 70_001, 89_999):
         found = ask(app, "GET", f"/v1/mixtures/context/find?domain=b&token={token}").json()["items"]
         holds = (rows.domain == 1) & (rows.first_token <= token) & (token < rows.first_token + rows.tokens)
-        assert found == rows.position[holds].tolist()
+        assert [place["position"] for place in found] == rows.position[holds].tolist()
+        assert [place["epoch"] for place in found] == rows.epoch[holds].tolist()
     assert ask(app, "GET", "/v1/mixtures/context/find?domain=b&token=89999").json()["items"] == []
 
 
@@ -114,6 +120,12 @@ def test_handoffs_come_in_pages_and_are_the_schedules(make_app, tmp_path: Path):
         ("find?domain=c12q3&token=999999999999999", "token-out-of-range"),
         ("find?domain=c12q9&token=1", "unknown-domain"),
         ("find?domain=%ED%A0%80&token=1", "unknown-domain"),
+        ("crossings", "invalid-request"),
+        ("crossings?epochs=x", "not-a-number"),
+        ("crossings?epochs=-1", "negative"),
+        ("crossings?epochs=2 steps", "wrong-unit"),
+        ("crossings?epochs=1&domain=c12q9", "unknown-domain"),
+        ("crossings?epochs=1&epochs=" + "9" * 31, "invalid-request"),
         ("handoffs?cursor=x", "bad-cursor"),
         ("handoffs?cursor=ImRlbW8i", "bad-cursor"),
     ],
@@ -151,11 +163,13 @@ def test_counts_and_what_is_found_come_as_tables_in_long_form(client: httpx2.Cli
     ]
     assert table_at(client, address, form) == expected
     address = f"{here}/find?domain=c12q3&token=5000000"
-    positions = client.get(address).json()["items"]
-    assert positions
-    placed = client.get(f"{here}/positions", params={"at": positions}).json()["items"]
-    expected = [{name: one[name] for name in ("position", "step", "slot")} for one in placed]
-    assert table_at(client, address, form) == expected
+    places = client.get(address).json()["items"]
+    assert places
+    placed = client.get(f"{here}/positions", params={"at": [one["position"] for one in places]}).json()["items"]
+    assert places == [{name: one[name] for name in ("position", "step", "slot", "epoch")} for one in placed]
+    assert table_at(client, address, form) == places
+    address = f"{here}/crossings?epochs=1&epochs=4&domain=c27q0&domain=c13q0"
+    assert table_at(client, address, form) == client.get(address).json()["items"]
 
 
 @pytest.mark.parametrize("part", ["handoffs", "history?step=0"])

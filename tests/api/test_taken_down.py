@@ -119,6 +119,7 @@ def addresses(down: Down, client: httpx2.Client) -> Iterator[str]:
         "/v1/catalogs/{ref}/domains/{domain}/examples": ["?kind=typical&limit=20", "?kind=random&limit=20"],
         "/v1/mixtures/{ref}/positions": [f"?start={step * 8}&count=24"],
         "/v1/mixtures/{ref}/find": [f"?domain={down.domain}&token=5"],
+        "/v1/mixtures/{ref}/crossings": ["?epochs=1&epochs=2"],
         "/v1/mixtures/{ref}/counts": [f"?step={step}"],
         "/v1/mixtures/{ref}/history": [f"?step={step}"],
         "/v1/mixtures/{ref}/traces": [f"?document={quote(down.identity)}"],
