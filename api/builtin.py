@@ -16,19 +16,22 @@ from pathlib import Path
 from api.bundles import check_listed
 from api.library import LoadedMixture
 from api.mixture_folders import OWN_STORE, mixture_folders
-from api.pathless import reason_without, without_folders
 from api.refs import is_name
 from api.repository import Bundle, Source
 from api.stores import Stores
-from mixture.errors import MixtureError
+from mixture.catalog import TableFiles
+from mixture.errors import MixtureError, Place
 from mixture.file_names import LOCK_FILE, SPEC_FILE, STORE_FILE, STORE_TABLE
-from mixture.plan import Lock, check_lock, lock_text, plan_json, read_lock
+from mixture.plan import Lock, check_lock, lock_text, parse_lock, plan_json, read_inputs
 from mixture.spec import Spec, parse_spec
-from mixture.spec.source import read_source
 from mixture.spec.tables import named_tables
 
+MOST_BYTES = 2**28
 RETRY_SECONDS = 3.0
 """A folder that could not be read is read again after that, or as soon as one of its files is another."""
+SHOW_SECONDS = 0.5
+FEW_FOLDERS, LOOKS_APART = 50, 20
+"""Of more folders, the time of 20 looks passes from one to the next: a look at 1,000 takes 50 ms."""
 
 logger = logging.getLogger("mixture.service")
 
@@ -71,11 +74,12 @@ class _Folder:
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """All folders as they were found by one look."""
+    """All folders as they were found by one look. unread: those that the first look has not come to yet"""
 
     folders: Mapping[Path, _Folder]
     mixtures: dict[str, LoadedMixture]
     bundles: Mapping[tuple[str, str], Bundle]
+    unread: int = 0
 
 
 class BuiltinMixtures:
@@ -96,6 +100,8 @@ class BuiltinMixtures:
         self._stores: dict[Path, Stores] = {}
         self._shown: _Shown | None = None
         self._looking = threading.Lock()
+        self._next_look = self._clock()
+        self._ending = False
 
     def all(self) -> Mapping[str, LoadedMixture]:
         """Mixtures by name, in order of name. Where two have one name, the later ones get `-2`, `-3`, …"""
@@ -109,18 +115,62 @@ class BuiltinMixtures:
         """The folders that are not shown as they are, in order."""
         return [one.left_out for one in self._look().folders.values() if one.left_out is not None]
 
+    def count(self) -> int:
+        """How many folders there are, read or not."""
+        return sum(1 for _ in mixture_folders(self._folders))
+
+    def unread(self) -> tuple[int, int]:
+        """How many folders `read` has not come to yet, and how many there are."""
+        shown = self._shown
+        return (0, 0) if shown is None else (shown.unread, shown.unread + len(shown.folders))
+
+    def read(self) -> bool:
+        """Read all folders, unless they are read: meanwhile those that are read are shown. False: it was ended."""
+        with self._looking:
+            if self._shown is not None:
+                return True
+            self._ending = False
+            paths = list(mixture_folders(self._folders))
+            found: dict[Path, _Folder] = {}
+            self._shown = _named(found, unread=len(paths))
+            try:
+                for path in paths:
+                    if self._ending:
+                        return False
+                    found[path] = self._current(path, None)
+                    if self._clock() >= self._next_look:
+                        self._shown = _named(dict(found), unread=len(paths) - len(found))
+                        self._next_look = self._clock() + SHOW_SECONDS
+                self._shown = _named(found)
+                return True
+            finally:
+                if self._shown.unread:
+                    self._shown = None  # so that who asks next reads them, and is told what is wrong
+
+    def end(self) -> None:
+        """Let `read` end before it is done."""
+        self._ending = True
+
     def _look(self) -> _Shown:
         """What is there now; while one thread reads what changed, the others go on with what was there before."""
         if self._looking.acquire(blocking=self._shown is None):
             try:
-                before = {} if self._shown is None else self._shown.folders
-                found = {path: self._current(path, before.get(path)) for path in mixture_folders(self._folders)}
-                if self._shown is None or found != before:
-                    self._shown = _named(found)
+                if self._shown is None or self._clock() >= self._next_look:
+                    self._shown = self._looked(self._shown)
             finally:
                 self._looking.release()
         assert self._shown is not None, "the first look is waited for"
         return self._shown
+
+    def _looked(self, shown: _Shown | None) -> _Shown:
+        before, began = {} if shown is None else shown.folders, self._clock()
+        found = {path: self._current(path, before.get(path)) for path in mixture_folders(self._folders)}
+        took = self._clock() - began
+        if shown is None or found != before:
+            return _named(found)
+        # A look at many takes longer than an answer: they are looked at in a part of the time only.
+        self._next_look = began + (took * LOOKS_APART if len(found) > FEW_FOLDERS else 0)
+        return shown
 
     def _current(self, path: Path, known: _Folder | None) -> _Folder:
         now = self._clock()
@@ -134,10 +184,10 @@ class BuiltinMixtures:
         signature = _signature(files)
         spec: Spec | None = None
         try:
-            data = read_source(path / SPEC_FILE)
-            spec = parse_spec(data, path=path / SPEC_FILE)
+            data = _bytes_of(path / SPEC_FILE, missing="file-missing")
+            spec = parse_spec(data, path=Path(SPEC_FILE))
             tables = _tables(spec)
-            signature += _signature(more := tuple(_beside(tables.values())))
+            signature += _signature(more := tuple(_beside(path / table for table in tables.values())))
             files += more
             made = self._load(path, data, spec, tables)
             if _signature(files) != signature:
@@ -148,7 +198,7 @@ class BuiltinMixtures:
                 folder=path.name,
                 name=None if spec is None else spec.mixture,
                 code=error.code if isinstance(error, MixtureError) else "file-unreadable",
-                detail=reason_without(path, error),
+                detail=_reason(error),
                 digest=None if loaded is None else loaded.digest,
             )
             if known is None or known.left_out != left_out:
@@ -158,10 +208,11 @@ class BuiltinMixtures:
         return _Folder(files, signature, now, *made, None)
 
     def _load(self, path: Path, data: bytes, spec: Spec, tables: Mapping[str, Path]) -> tuple[LoadedMixture, Bundle]:
-        lock = read_lock(path / LOCK_FILE)
-        plan = check_lock(lock, spec)
+        lock = parse_lock(_bytes_of(path / LOCK_FILE, missing="lock-missing"), place=Place(file=LOCK_FILE))
+        files = TableFiles(path, shown=lambda table: Path(table.name))
+        plan = check_lock(lock, spec, inputs=read_inputs(spec, tables=files))
         check_listed(lock, plan.catalog)
-        shown = without_folders(plan_json(plan))
+        shown = plan_json(plan)
         bundle = Bundle(
             digest=lock.digest,
             mixture=lock.mixture,
@@ -170,7 +221,7 @@ class BuiltinMixtures:
             tokens=plan.tokens,
             domains=len(plan.domains),
             spec=data,
-            tables={name: _file(table).read_bytes() for name, table in tables.items()},
+            tables={name: files.file(table).data for name, table in tables.items()},
             lock=lock_text(lock).encode(),
             plan=json.dumps(shown, ensure_ascii=False).encode(),
         )
@@ -185,6 +236,7 @@ class BuiltinMixtures:
             domain_column=spec.catalog.domain,
             source=Source.BUILTIN,
             published=None,
+            folder=path,
             stores=self._stores_of(path),
         )
         return loaded, bundle
@@ -196,7 +248,7 @@ class BuiltinMixtures:
         return self._stores.get(path, self._shared)
 
 
-def _named(folders: Mapping[Path, _Folder]) -> _Shown:
+def _named(folders: Mapping[Path, _Folder], *, unread: int = 0) -> _Shown:
     mixtures: dict[str, LoadedMixture] = {}
     bundles: dict[tuple[str, str], Bundle] = {}
     for one in folders.values():
@@ -206,9 +258,10 @@ def _named(folders: Mapping[Path, _Folder]) -> _Shown:
         while name in mixtures:
             number += 1
             name = f"{one.loaded.name}-{number}"
-        mixtures[name] = one.loaded if name == one.loaded.name else replace(one.loaded, name=name)
+        own = one.loaded.name
+        mixtures[name] = one.loaded if name == own else replace(one.loaded, name=name, renamed_from=own)
         bundles[name, one.bundle.digest] = one.bundle
-    return _Shown(folders, dict(sorted(mixtures.items())), bundles)
+    return _Shown(folders, dict(sorted(mixtures.items())), bundles, unread)
 
 
 def _tables(spec: Spec) -> dict[str, Path]:
@@ -220,16 +273,31 @@ def _tables(spec: Spec) -> dict[str, Path]:
     return {path.name: path for path in (*others, catalog)}
 
 
-def _file(table: Path) -> Path:
-    """The file that a table is read from: itself, or the one in a store's folder."""
-    return table / STORE_TABLE if table.is_dir() else table
-
-
 def _beside(tables: Iterable[Path]) -> Iterator[Path]:
+    """The files that tables are read from: themselves, or those in a store's folder."""
     for table in tables:
-        if table.is_dir():
-            yield table / STORE_FILE
-        yield _file(table)
+        yield from (table / STORE_FILE, table / STORE_TABLE) if table.is_dir() else (table,)
+
+
+def _bytes_of(path: Path, *, missing: str) -> bytes:
+    """The bytes of a spec or a lock, which messages call by its name alone, or one more than a lock may have.
+
+    Raises MixtureError, OSError. Opening what is not a plain file, such as a named pipe, could wait for ever.
+    """
+    place = Place(file=path.name)
+    if not path.exists():
+        raise MixtureError("there is no such file", code=missing, place=place)
+    if not path.is_file():
+        raise MixtureError("this is not a plain file", code="file-unreadable", place=place)
+    with path.open("rb") as file:
+        return file.read(MOST_BYTES + 1)
+
+
+def _reason(error: MixtureError | OSError) -> str:
+    """Why a folder can not be read, with the place in its file."""
+    if isinstance(error, OSError):
+        return error.strerror or type(error).__name__
+    return error.message if error.place is None else f"{error.place}: {error.message}"
 
 
 def _name(lock: Lock, path: Path) -> str:

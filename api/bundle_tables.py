@@ -1,4 +1,4 @@
-"""The tables that are published with a spec: their names, bytes and sizes, and files of them in a folder."""
+"""The tables that are published with a spec: their names, bytes and sizes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from api.problems import Problem
 from mixture.catalog import TABLE_ENDINGS, TEXT_ENDINGS
-from mixture.file_names import LOCK_FILE, STORE_FILE, STORE_TABLE
+from mixture.file_names import LOCK_FILE
 
 MOST_TABLES = 32
 MOST_BYTES = 16 * 2**20
@@ -34,17 +34,6 @@ def table_bytes(tables: Mapping[str, str]) -> dict[str, bytes]:
     contents = {name: _bytes(name, text) for name, text in tables.items()}
     _check_sizes(contents)
     return contents
-
-
-def lay_out(folder: Path, tables: Mapping[str, bytes]) -> None:
-    """Write tables as a spec in this folder names them; of a store, its table and a store.json with nothing in it."""
-    for name, data in tables.items():
-        path = folder / name
-        if path.suffix.lower() not in TABLE_ENDINGS:
-            path.mkdir()
-            (path / STORE_FILE).touch()
-            path = path / STORE_TABLE
-        path.write_bytes(data)
 
 
 def _check_names(tables: Mapping[str, str]) -> None:

@@ -1,27 +1,24 @@
-"""From what somebody publishes to the bundle that is kept: planned and locked here, in a folder with nothing else.
+"""From what somebody publishes to the bundle that is kept: planned and locked here, in memory.
 
-What a request names becomes a file's name only in that folder, and only after it was found to be a plain name; the
-spec may name these files and no other. No message says where the folder was.
+The spec may name the tables that came with it and no others: nothing that a request names is opened as a file.
 """
 
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from api.bundle_tables import lay_out, table_bytes
-from api.pathless import told_without
+from api.bundle_tables import table_bytes
 from api.problems import Problem
 from api.repository import Bundle, write_digest
-from mixture.catalog import Catalog, read_catalog
+from mixture.catalog import Catalog, GivenTables, read_catalog
 from mixture.errors import LockError, Place, SpecError
 from mixture.file_names import LOCK_FILE, SPEC_FILE
 from mixture.plan import (
     Amendment,
+    Inputs,
     Lock,
     Mask,
     Plan,
@@ -31,6 +28,7 @@ from mixture.plan import (
     make_plan,
     parse_lock,
     plan_json,
+    read_inputs,
     with_masks,
 )
 from mixture.spec import Groups, Spec, WhereGroup, parse_spec
@@ -57,15 +55,14 @@ def make_bundle(spec: str, tables: Mapping[str, str], *, lock: str | None = None
     A lock's content digests, of stores that this service may not have, are the publisher's word: every stream compares
     them with the store that it reads. Raises MixtureError where spec, tables or lock are refused; Problem: 409
     `lock-differs` with both digests, 413 `tables-too-large`, 422 `table-name`, `table-encoding`, `table-unused`,
-    `too-many-tables`, `too-many-phases`, `too-many-conditions`, `too-many-weights`, `plan-too-slow`,
-    `domain-not-listed`.
+    `too-many-tables`, `too-many-phases`, `too-many-conditions`, `too-many-weights`, `domain-not-listed`.
     """
 
-    def locked(read: Spec, catalog: Catalog) -> tuple[Plan, Lock]:
+    def locked(read: Spec, inputs: Inputs) -> tuple[Plan, Lock]:
         given = None if lock is None else parse_lock(lock.encode(), place=Place(file=LOCK_FILE))
         if given is not None and (given.amends is not None or given.data.pools):
-            return _again(given, read, catalog), given
-        plan = make_plan(read, catalog)
+            return _again(given, read, inputs), given
+        plan = make_plan(read, inputs)
         fixed = make_lock(plan, content=None if given is None else given.content)
         if given is not None and given.digest != fixed.digest:
             raise _differs(given, fixed, read, plan)
@@ -86,15 +83,15 @@ def amended_bundle(
     Raises as `make_bundle` and `Amendment` do.
     """
 
-    def locked(read: Spec, catalog: Catalog) -> tuple[Plan, Lock]:
+    def locked(read: Spec, inputs: Inputs) -> tuple[Plan, Lock]:
         amendment = Amendment.going_on(
             base, change.step, skip_steps=change.skip_steps, masks=change.masks, reason=change.reason
         )
         if change.spec is not None:
             amendment = replace(amendment, keep_weights=change.keep_weights)
-        plan = make_plan(read, catalog, amends=amendment)
+        plan = make_plan(read, inputs, amends=amendment)
         fixed = make_lock(plan)
-        check_listed(fixed, catalog)
+        check_listed(fixed, inputs.catalog)
         masks = tuple(taken_down(fixed))
         return plan, with_masks(fixed, masks) if masks else fixed
 
@@ -123,38 +120,35 @@ class AmendmentAsked:
 
 
 def _bundle(
-    data: bytes, contents: Mapping[str, bytes], locked: Callable[[Spec, Catalog], tuple[Plan, Lock]]
+    data: bytes, contents: Mapping[str, bytes], locked: Callable[[Spec, Inputs], tuple[Plan, Lock]]
 ) -> tuple[Bundle, Lock]:
     """All of a mixture, whose plan and lock `locked` makes."""
-    with TemporaryDirectory(prefix="mixture-") as made, told_without(Path(made)):
-        folder = Path(made)
-        lay_out(folder, contents)
-        read = _read_spec(data, folder, contents)
-        plan, fixed = locked(read, _read_catalog(read))
-        bundle = Bundle(
-            digest=fixed.digest,
-            mixture=fixed.mixture,
-            steps=plan.steps,
-            sequences=plan.sequences,
-            tokens=plan.tokens,
-            domains=len(plan.domains),
-            spec=data,
-            tables=dict(contents),
-            lock=lock_text(fixed).encode(),
-            plan=json.dumps(plan_json(plan), ensure_ascii=False).encode(),
-        )
-        return bundle, fixed
+    read = _read_spec(data, contents)
+    plan, fixed = locked(read, _read_inputs(read, contents))
+    bundle = Bundle(
+        digest=fixed.digest,
+        mixture=fixed.mixture,
+        steps=plan.steps,
+        sequences=plan.sequences,
+        tokens=plan.tokens,
+        domains=len(plan.domains),
+        spec=data,
+        tables=dict(contents),
+        lock=lock_text(fixed).encode(),
+        plan=json.dumps(plan_json(plan), ensure_ascii=False).encode(),
+    )
+    return bundle, fixed
 
 
-def _again(given: Lock, spec: Spec, catalog: Catalog) -> Plan:
+def _again(given: Lock, spec: Spec, inputs: Inputs) -> Plan:
     """The plan of a lock that spec and tables alone do not give. Raises Problem 409 `lock-differs`."""
     sets, domains = weight_sets(given), len(given.data.domains)
     if sets * domains > MOST_WEIGHTS:
         detail = f"a lock of {sets:,} sets of weights of {domains:,} domains is too large"
         raise Problem(422, detail, code="too-many-weights", hint=f"up to {MOST_WEIGHTS:,} weights are right")
-    check_listed(given, catalog)
+    check_listed(given, inputs.catalog)
     try:
-        return check_lock(given, spec, catalog=catalog, content=given.content)
+        return check_lock(given, spec, inputs=inputs, content=given.content)
     except LockError as error:
         facts = {"given": write_digest(given.digest)}
         hint = "make the lock again, with `mixture amend` from the lock that it amends"
@@ -183,14 +177,12 @@ def check_listed(lock: Lock, catalog: Catalog) -> None:
         )
 
 
-def _read_spec(data: bytes, folder: Path, tables: Mapping[str, bytes]) -> Spec:
+def _read_spec(data: bytes, tables: Mapping[str, bytes]) -> Spec:
     """The spec, whose tables are all among those given, and which names all that were given."""
-    spec = parse_spec(data, path=folder / SPEC_FILE)
-    places = {key: replace(place, file=SPEC_FILE) for key, place in spec.places.items()}
-    spec = spec.model_copy(update={"path": Path(SPEC_FILE), "places": places})
+    spec = parse_spec(data, path=Path(SPEC_FILE))
     named = set()
     for key, path in named_tables(spec):
-        if path.parent != folder or path.name not in tables:
+        if str(path) not in tables:
             known = ", ".join(sorted(tables)) or "none were given"
             raise SpecError(
                 f"{key}: there is no such table among those that were given",
@@ -206,23 +198,8 @@ def _read_spec(data: bytes, folder: Path, tables: Mapping[str, bytes]) -> Spec:
     return spec
 
 
-@dataclass(frozen=True)
-class _TimedCatalog(Catalog):
-    """A catalog whose conditions have to be worked out by a time."""
-
-    until: float
-
-    def select(self, where: str, *, place: Place | None = None, seconds: float | None = None) -> tuple[int, ...]:
-        """As a catalog's. Raises Problem 422 `plan-too-slow` where the time is over."""
-        left = self.until - time.monotonic()
-        if left <= 0:
-            detail = f"the conditions of the spec take more than {CONDITION_SECONDS:g} seconds together"
-            raise Problem(422, detail, code="plan-too-slow", hint="fewer conditions, or simpler ones")
-        return super().select(where, place=place, seconds=left if seconds is None else min(left, seconds))
-
-
-def _read_catalog(spec: Spec) -> Catalog:
-    """The spec's catalog, where planning all phases over its domains does not take too much."""
+def _read_inputs(spec: Spec, tables: Mapping[str, bytes]) -> Inputs:
+    """What the spec is planned over, where planning all phases over its domains does not take too much."""
     sets = sum(phase.weight_sets for phase in spec.phases)
     what = "phases" if sets == len(spec.phases) else "phases and parts of transitions"
     if sets > MOST_PHASES:
@@ -232,19 +209,19 @@ def _read_catalog(spec: Spec) -> Catalog:
     if conditions > MOST_CONDITIONS:
         detail = f"{conditions:,} conditions, of at most {MOST_CONDITIONS:,}"
         raise Problem(422, detail, code="too-many-conditions", hint="weights in a column of a table are read at once")
-    catalog = read_catalog(spec.catalog.path, domain=spec.catalog.domain, place=spec.place("catalog"))
+    given, source = GivenTables(tables), spec.catalog
+    catalog = read_catalog(source.path, domain=source.domain, place=spec.place("catalog"), tables=given)
     domains = len(catalog.domains)
     if sets * domains > MOST_WEIGHTS:
         detail = f"{sets:,} {what} of {domains:,} domains are more than {MOST_WEIGHTS:,} weights"
         raise Problem(422, detail, code="too-many-weights")
-    parts = {field.name: getattr(catalog, field.name) for field in fields(catalog)}
-    return _TimedCatalog(**parts, until=time.monotonic() + CONDITION_SECONDS)
+    return read_inputs(spec, tables=given, catalog=catalog, seconds=CONDITION_SECONDS)
 
 
 def _differs(given: Lock, fixed: Lock, spec: Spec, plan: Plan) -> Problem:
     """Both digests, and the first thing that differs."""
     try:
-        check_lock(given, spec, catalog=plan.catalog, content=given.content)
+        check_lock(given, spec, inputs=plan.inputs, content=given.content)
         detail = "spec and tables give another lock"
     except LockError as error:
         detail = error.message

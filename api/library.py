@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
+from pathlib import Path
 
 from api.repository import Source
 from api.stores import Stores
@@ -31,6 +32,8 @@ class LoadedMixture:
     spec_text: the spec's file as it is
     catalog:   the table of its domains, `domain_column` the column that names them
     published: when, or None for a mixture from a folder
+    folder:    that, or None for one that was published
+    renamed_from: the name that its folder gives it, where another folder's mixture has that
     """
 
     name: str
@@ -44,6 +47,8 @@ class LoadedMixture:
     source: Source
     published: datetime | None
     stores: Stores = field(repr=False)
+    folder: Path | None = None
+    renamed_from: str | None = None
 
     @property
     def store(self) -> Store | None:

@@ -7,7 +7,6 @@ from functools import lru_cache
 from pathlib import Path
 
 from api.library import LoadedMixture
-from api.repository import Source
 from mixture.catalog import OVERVIEW, Catalog, Overview, check_overview, read_overview
 from mixture.errors import MixtureError
 
@@ -20,8 +19,8 @@ def overview_of(mixture: LoadedMixture) -> Overview | None:
     A published mixture has that of its store only: an overview is no part of what is published.
     """
     try:
-        if mixture.source is Source.BUILTIN:
-            path = mixture.catalog.source.parent / OVERVIEW
+        if mixture.folder is not None:
+            path = mixture.folder / mixture.catalog.source.parent / OVERVIEW
             if path.is_file():
                 status = path.stat()
                 return _checked(path, (status.st_mtime_ns, status.st_size, status.st_ino), mixture.catalog)

@@ -6,25 +6,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, cast
 
-from api.bundle_tables import lay_out
-from api.bundles import weight_sets
+from api.bundles import CONDITION_SECONDS, weight_sets
 from api.library import LoadedMixture
-from api.pathless import told_without
 from api.problems import Problem
 from api.repository import Bundle
 from api.what_if_faults import Faults
 from api.what_if_heading import changed_name, heading
 from api.what_if_shares import Asked, share_of
-from mixture.catalog import Catalog
+from mixture.catalog import Catalog, GivenTables
 from mixture.catalog.cells import cell_text
 from mixture.catalog.grouping import grouped
 from mixture.catalog.table import Cell
 from mixture.errors import nearest
 from mixture.file_names import SPEC_FILE
-from mixture.plan import Plan, decimal, fraction_of, make_plan
+from mixture.plan import Plan, decimal, fraction_of, make_plan, read_inputs
 from mixture.schedule import WHOLE, apportion
 from mixture.spec import (
     SUM_TOLERANCE,
@@ -34,9 +31,6 @@ from mixture.spec import (
     PhaseEdit,
     ReplayGroup,
     Spec,
-    TableColumn,
-    Weights,
-    WhereGroup,
     edit_spec,
     parse_spec,
 )
@@ -114,11 +108,10 @@ def what_if(mixture: LoadedMixture, bundle: Bundle, changes: Changes) -> WhatIf:
     if edits or changes.budget is not None:
         text = edit_spec(text, edits, budget=changes.budget, name=changed_name(mixture.name))
         text = heading(mixture, replace(changes, phases=tuple(in_time)), sorted(bundle.tables)) + text
-    with TemporaryDirectory(prefix="mixture-") as made, told_without(Path(made)):
-        folder = Path(made)
-        lay_out(folder, bundle.tables)
-        changed = _in_folder(parse_spec(text.encode(), path=folder / SPEC_FILE), folder)
-        return WhatIf(make_plan(changed, mixture.catalog, pools=mixture.lock.data.pools), text, tuple(said))
+    changed = parse_spec(text.encode(), path=Path(SPEC_FILE))
+    tables = GivenTables(bundle.tables)
+    inputs = read_inputs(changed, tables=tables, catalog=mixture.catalog, seconds=CONDITION_SECONDS)
+    return WhatIf(make_plan(changed, inputs, pools=mixture.lock.data.pools), text, tuple(said))
 
 
 def check_whole(mixture: LoadedMixture) -> None:
@@ -143,24 +136,6 @@ def _replays(spec: Spec, name: str) -> Iterator[Phase]:
         groups = phase.weights.groups if isinstance(phase.weights, Groups) else ()
         if any(isinstance(group, ReplayGroup) and group.replay == name for group in groups):
             yield phase
-
-
-def _in_folder(spec: Spec, folder: Path) -> Spec:
-    """The spec with all tables in one folder, by their names, where a bundle has them."""
-
-    def moved(weights: Weights) -> Weights:
-        if isinstance(weights, TableColumn):
-            return weights.model_copy(update={"path": folder / weights.path.name})
-        if isinstance(weights, Groups):
-            groups = tuple(
-                one.model_copy(update={"within": moved(one.within)}) if isinstance(one, WhereGroup) else one
-                for one in weights.groups
-            )
-            return weights.model_copy(update={"groups": groups})
-        return weights
-
-    phases = tuple(phase.model_copy(update={"weights": moved(phase.weights)}) for phase in spec.phases)
-    return spec.model_copy(update={"phases": phases})
 
 
 @dataclass(slots=True)

@@ -8,7 +8,6 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from api.library import LoadedMixture
-from api.pathless import without_folders
 from api.plan_models import FindingShown
 from api.refs import DIGEST
 from api.what_if import WhatIf
@@ -69,7 +68,6 @@ class WhatIfAnswer(_Frozen):
 
 def what_if_answer(mixture: LoadedMixture, found: WhatIf) -> WhatIfAnswer:
     """The answer, made of a plan."""
-    findings = without_folders({"findings": [finding_json(one) for one in found.plan.findings]})
     plan, before = found.plan, mixture.plan_json
     drawn: dict[str, dict[str, Any]] = {one["domain"]: one for one in before["domains"]}  # type: ignore[attr-defined]
     return WhatIfAnswer(
@@ -100,7 +98,7 @@ def what_if_answer(mixture: LoadedMixture, found: WhatIf) -> WhatIfAnswer:
             )
             for d, one in enumerate(plan.domains)
         ),
-        findings=tuple(map(FindingShown.model_validate, findings["findings"])),  # type: ignore[call-overload]
+        findings=tuple(FindingShown.model_validate(finding_json(one)) for one in plan.findings),
         said=found.said,
         spec=found.spec_text,
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mixture.catalog import Overview, check_overview, read_catalog, read_column, read_overview
+from mixture.catalog import Overview, check_overview, read_column, read_overview
 from mixture.plan import Plan, check_lock, make_plan, read_lock
 from mixture.spec import Groups, WhereGroup, load_spec
 
@@ -21,7 +21,7 @@ WITH_OVERVIEW = ["marin-535b-a23b", "marin-announced-80-20", "olmo-2-dolmino", "
 @cache
 def plan_of(name: str) -> Plan:
     spec = load_spec(MIXTURES / name / "mixture.yaml")
-    return make_plan(spec, read_catalog(spec.catalog.path, domain=spec.catalog.domain))
+    return make_plan(spec)
 
 
 def epochs(plan: Plan) -> dict[str, Fraction]:

@@ -15,7 +15,7 @@ from mixture.catalog.overview import (
     read_overview,
     write_overview,
 )
-from mixture.catalog.reading import TABLE_ENDINGS, TEXT_ENDINGS
+from mixture.catalog.reading import TABLE_ENDINGS, TEXT_ENDINGS, GivenTables, TableFile, TableFiles
 
 __all__ = [
     "CATALOG_COLUMNS",
@@ -24,6 +24,7 @@ __all__ = [
     "TEXT_ENDINGS",
     "Catalog",
     "CatalogDomain",
+    "GivenTables",
     "Overview",
     "OverviewCluster",
     "OverviewDomain",
@@ -31,6 +32,8 @@ __all__ = [
     "OverviewQuality",
     "OverviewSource",
     "QualityFeature",
+    "TableFile",
+    "TableFiles",
     "check_overview",
     "read_catalog",
     "read_column",

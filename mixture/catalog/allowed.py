@@ -19,6 +19,7 @@ ALLOWED = (
 
 
 MOST_DEEP = 100
+MOST_PATTERN_CHARACTERS = 1_000
 
 
 class Kind(StrEnum):
@@ -69,9 +70,8 @@ class _Signature:
     gives: Kind
 
 
+_LIKE = {"~~": "", "!~~": "NOT "}
 _OPERATORS = {
-    "~~": _Signature(" LIKE ", (2,), Kind.TEXT, Kind.BOOLEAN),
-    "!~~": _Signature(" NOT LIKE ", (2,), Kind.TEXT, Kind.BOOLEAN),
     "+": _Signature(" + ", (1, 2), Kind.NUMBER, Kind.NUMBER),
     "-": _Signature(" - ", (1, 2), Kind.NUMBER, Kind.NUMBER),
     "*": _Signature(" * ", (2,), Kind.NUMBER, Kind.NUMBER),
@@ -121,6 +121,7 @@ class _Writer:
         self._columns = columns
         self._place = place
         self._depth = 0
+        self._pattern_characters = 0
 
     def _write(self, node: Node) -> _Expression:
         """One node and all below it."""
@@ -230,6 +231,8 @@ class _Writer:
     def _function(self, node: Node) -> _Expression:
         name, is_operator = node["function_name"], node["is_operator"]
         arguments = [argument["expression"] for argument in node["arguments"] if not argument["name"]]
+        if is_operator and name in _LIKE and len(arguments) == 2:
+            return self._boolean(_LIKE[name] + self._like(*arguments))
         signature = (_OPERATORS if is_operator else _FUNCTIONS).get(name)
         if signature is None:
             hint = _INSTEAD.get(name) or nearest(name, _FUNCTIONS)
@@ -249,6 +252,23 @@ class _Writer:
         else:
             sql = f"{signature.sql}({', '.join(parts)})"
         return _Expression(f"({sql})", signature.gives, f"the result of {name}")
+
+    def _like(self, node: Node, pattern: Node) -> str:
+        """A text that is like a pattern, in time that grows with the text's length and with the pattern's, no more."""
+        text = self._of_kind(node, Kind.TEXT).sql
+        self._of_kind(pattern, Kind.TEXT)
+        if pattern["class"] != "CONSTANT":
+            raise self._forbidden("like with a pattern that is not a text in quotes")
+        wanted = pattern["literal"]["text"] if pattern["literal"]["kind"] == "STRING" else None
+        if wanted is None or "_" not in wanted:
+            return f"({text} LIKE {self._write(pattern).sql})"
+        # DuckDB tries each place for each % of a pattern with _, so that ten of them take for ever: RE2 does not.
+        self._pattern_characters += len(wanted)
+        if self._pattern_characters > MOST_PATTERN_CHARACTERS:
+            why = f"its patterns with _ have more than {MOST_PATTERN_CHARACTERS:,} characters together"
+            raise too_large(why, self._place)
+        expression = "".join(_WILDCARDS.get(character) or _literally(character) for character in wanted)
+        return f"regexp_full_match({text}, '{expression}', 's')"
 
     def _alike(self, nodes: Sequence[Node]) -> list[_Expression]:
         """Expressions that are compared: of one kind, or null."""
@@ -274,6 +294,15 @@ class _Writer:
             hint=hint or ALLOWED,
             found=what,
         )
+
+
+_WILDCARDS = {"%": ".*", "_": "."}
+
+
+def _literally(character: str) -> str:
+    """A character as a regular expression in SQL has it."""
+    escaped = character if character.isalnum() or not character.isascii() else f"\\{character}"
+    return escaped.replace("'", "''")
 
 
 def _how_to_write(first: _Expression, second: _Expression) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -12,7 +13,7 @@ import pyarrow as pa
 
 from mixture.catalog.cells import cell_text, count, domain_names, number
 from mixture.catalog.columns import arrow_column
-from mixture.catalog.reading import domains_as_found, read_table
+from mixture.catalog.reading import TableFiles
 from mixture.catalog.table import Cell, Table
 from mixture.errors import CatalogError, Place, nearest
 from mixture.json_text import digest
@@ -55,7 +56,7 @@ class Catalog:
     digest:   SHA-256 (lower-case hex) of what the table says; the order of rows and columns and the name of the domain
               column do not matter. Numbers count by value, except in CSV, where those of other columns than the
               catalog's own count as written; tables of several formats agree where numbers are spelled alike
-    as_found: the domains whose text may lie in the order in which it was found (`domains_as_found`)
+    as_found: the domains whose text may lie in the order in which it was found (`TableFile.domains_as_found`)
     """
 
     source: Path
@@ -107,19 +108,32 @@ class Catalog:
         that is NULL for a domain does not select it. seconds is how long it may take, None: as long as it does. Raises
         CatalogError at this place.
         """
+        return self.select_each({where: place}, seconds=seconds)[where]
+
+    def select_each(
+        self, conditions: Mapping[str, Place | None], *, seconds: float | None = None
+    ) -> dict[str, tuple[int, ...]]:
+        """`select` of each condition, by its text; the values are their places, and seconds are for all together."""
+        if not conditions:
+            return {}
         from mixture.catalog.selection import select_rows
 
-        rows = select_rows(self.table, where, place=place, seconds=seconds)
-        return tuple(row for row in rows if not self.domains[row].held_out)
+        selected = select_rows(self.table, conditions, seconds=seconds)
+        held_out = {d for d, domain in enumerate(self.domains) if domain.held_out}
+        return {where: tuple(d for d in rows if d not in held_out) for where, rows in selected.items()}
 
 
-def read_catalog(path: Path | str, *, domain: str = "domain", place: Place | None = None) -> Catalog:
+def read_catalog(
+    path: Path | str, *, domain: str = "domain", place: Place | None = None, tables: TableFiles | None = None
+) -> Catalog:
     """The catalog in a CSV, Parquet, JSON or JSON lines table, or in a store's folder.
 
     domain is the column that names the domains; the column `tokens` is needed, `documents`, `tokenizer` and
-    `max_epochs` are read where they are there. place is where a spec names the catalog. Raises CatalogError.
+    `max_epochs` are read where they are there. place is where a spec names the catalog; tables are what it is read
+    from, files if they are not given. Raises CatalogError.
     """
-    table = read_table(Path(path), place=place)
+    path, tables = Path(path), tables or TableFiles()
+    table = tables.table(path, place=place)
     table.column(domain, place=place)
     table.column(TOKENS)
     rows = domain_names(table, domain)
@@ -127,19 +141,24 @@ def read_catalog(path: Path | str, *, domain: str = "domain", place: Place | Non
     table = _with_domains(table, domain, [domains[row] for row in range(table.num_rows)])
     order = tuple(rows.values())
     typed = pa.table({column: arrow_column(table, column, order) for column in table.columns})
-    as_found = domains_as_found(Path(path), rows)
-    return Catalog(Path(path), tuple(domains.values()), typed, _digest(table, domain, order), as_found)
+    as_found = tables.file(path).domains_as_found(rows)
+    return Catalog(path, tuple(domains.values()), typed, _digest(table, domain, order), as_found)
 
 
 def read_column(
-    path: Path | str, column: str, *, domain: str = "domain", place: Place | None = None
+    path: Path | str,
+    column: str,
+    *,
+    domain: str = "domain",
+    place: Place | None = None,
+    tables: TableFiles | None = None,
 ) -> dict[str, Fraction]:
     """A column of a table as exact numbers by domain, in order of name.
 
     A decimal counts as written, a float as the shortest decimal that reads back to it. place is where a spec names
-    the column. Raises CatalogError, for an empty cell too.
+    the column; tables are as in `read_catalog`. Raises CatalogError, for an empty cell too.
     """
-    table = read_table(Path(path), place=place)
+    table = (tables or TableFiles()).table(Path(path), place=place)
     table.column(domain, place=place)
     table.column(column, place=place)
     rows = domain_names(table, domain)

@@ -24,10 +24,10 @@ _NO_DICTIONARY = "Not yet implemented: DecodeArrow of DictAccumulator"
 """What pyarrow says of texts that are kept as what differs from the one before."""
 
 
-def read_parquet(path: Path) -> Table:
-    """The table in a Parquet file. Raises CatalogError."""
+def read_parquet(path: Path, data: bytes) -> Table:
+    """The table in the bytes of a Parquet file. Raises CatalogError."""
     try:
-        with pq.ParquetFile(path) as file:
+        with pq.ParquetFile(pa.BufferReader(data)) as file:
             check_header(path, list(file.schema_arrow.names))
             check_num_rows(path, file.metadata.num_rows)
             for field in file.schema_arrow:
@@ -37,12 +37,12 @@ def read_parquet(path: Path) -> Table:
             _check_size(path, sum(sizes))
             texts = [field.name for field in file.schema_arrow if _is_text(field.type)]
         try:
-            with pq.ParquetFile(path, read_dictionary=texts) as file:
+            with pq.ParquetFile(pa.BufferReader(data), read_dictionary=texts) as file:
                 return Table(path, _read_columns(path, file, BATCH_ROWS))
         except OSError as error:
             if _NO_DICTIONARY not in str(error):
                 raise
-        with pq.ParquetFile(path) as file:
+        with pq.ParquetFile(pa.BufferReader(data)) as file:
             return Table(path, _read_columns(path, file, max(1, min(BATCH_ROWS, BATCH_BYTES // max([1, *sizes])))))
     except (pa.ArrowException, OSError, ValueError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__

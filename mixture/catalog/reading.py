@@ -1,9 +1,10 @@
-"""Finding a table's file and reading it by what its name says it is. What is no table is refused with the reason."""
+"""Tables from files or bytes, read by what their names say they are. What is no table is refused with the reason."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from mixture.catalog.csv_table import read_csv
@@ -23,78 +24,144 @@ TABLE_ENDINGS = (*TEXT_ENDINGS, _PARQUET)
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
-def read_table(path: Path, *, place: Place | None = None) -> Table:
-    """The table in a CSV, Parquet, JSON or JSON lines file, or that of a store's folder (its ``domains.parquet``).
+@dataclass(frozen=True, slots=True)
+class TableFile:
+    """The bytes of a table.
 
-    place is where a spec names the table. Raises CatalogError.
+    path:     its file, as messages call it
+    manifest: the store.json beside a store's table, empty where it is not at hand; None for a table that is no store's
     """
-    asked = place or Place(file=str(path))
-    address = located(path)
-    file = _fetched(address, asked) if isinstance(address, Address) else _file(path, asked)
-    form = file.suffix.lower()
-    if form not in TABLE_ENDINGS:
-        known = ", ".join(TABLE_ENDINGS)
-        message = f"{quote(file.name)} names no format"
-        raise CatalogError(message, code="unknown-format", place=asked, hint=f"names end with one of {known}")
-    try:
-        size = file.stat().st_size
-        if size == 0:
-            raise CatalogError("the file is empty", code="file-empty", place=Place(file=str(file)))
-        if size > MOST_BYTES:
-            hint = f"a table of domains has up to {MOST_BYTES:,}"
-            raise CatalogError(f"{size:,} bytes", code="table-too-large", place=Place(file=str(file)), hint=hint)
-        if form == _PARQUET:
-            from mixture.catalog.parquet_table import read_parquet
 
-            return read_parquet(file)
-        return _TEXT_FORMATS[form](file, file_text(file, file.read_bytes()))
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise CatalogError(f"can not read {file}: {reason}", code="file-unreadable", place=asked) from error
+    path: Path
+    data: bytes
+    manifest: bytes | None = None
+
+    def domains_as_found(self, names: Iterable[str]) -> frozenset[str]:
+        """Those of its domains whose text may lie in the order in which it was found, as far as is known here.
+
+        Of a table all of them; of a store those whose files were found: one that has its tokens keeps its documents in
+        a random order.
+        """
+        return frozenset(names) if self.manifest is None else says_links(self.manifest)
 
 
-def _fetched(address: Address, asked: Place) -> Path:
-    """The table at an address, or that of a store there, fetched."""
-    if not address.name.lower().endswith(TABLE_ENDINGS):
+class TableFiles:
+    """Tables by the paths that a spec has for them, each read once: CSV, Parquet, JSON, JSON lines, stores' folders.
+
+    folder: what the paths are relative to
+    shown:  what messages call a path; as it is if not given
+    """
+
+    def __init__(self, folder: Path = Path(), *, shown: Callable[[Path], Path] = lambda path: path) -> None:
+        self._folder = folder
+        self._shown = shown
+        self._files: dict[Path, TableFile] = {}
+        self._tables: dict[Path, Table] = {}
+
+    def file(self, path: Path, *, place: Place | None = None) -> TableFile:
+        """The file of a table, or of a store's (its ``domains.parquet``). place is where a spec names it.
+
+        Raises CatalogError.
+        """
+        if path not in self._files:
+            self._files[path] = self._read(path, place or Place(file=str(path)))
+        return self._files[path]
+
+    def table(self, path: Path, *, place: Place | None = None) -> Table:
+        """The table in it. Raises CatalogError."""
+        if path not in self._tables:
+            self._tables[path] = _parse(self.file(path, place=place))
+        return self._tables[path]
+
+    def _read(self, path: Path, place: Place) -> TableFile:
+        address, shown = located(path), self._shown(path)
+        try:
+            if isinstance(address, Address):
+                return _fetched(address, place)
+            file = self._folder / path
+            if file.is_dir():
+                return _stored(file, shown, place)
+            _check_file(file, shown, place)
+            return TableFile(shown, file.read_bytes())
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            raise CatalogError(f"can not read {shown}: {reason}", code="file-unreadable", place=place) from error
+
+
+class GivenTables(TableFiles):
+    """Tables from bytes, by the last parts of their paths; a name without a table's ending is that of a store."""
+
+    def __init__(self, given: Mapping[str, bytes]) -> None:
+        super().__init__()
+        self._given = given
+
+    def _read(self, path: Path, place: Place) -> TableFile:
+        data = self._given.get(path.name)
+        if data is None:
+            hint = nearest(path.name, self._given)
+            raise CatalogError(f"there is no file {path}", code="file-missing", place=place, hint=hint)
+        is_store = not path.name.lower().endswith(TABLE_ENDINGS)
+        return TableFile(path / STORE_TABLE, data, b"") if is_store else TableFile(path, data)
+
+
+def _parse(file: TableFile) -> Table:
+    _check_size(file.path, len(file.data))
+    form = file.path.suffix.lower()
+    if form == _PARQUET:
+        from mixture.catalog.parquet_table import read_parquet
+
+        return read_parquet(file.path, file.data)
+    return _TEXT_FORMATS[form](file.path, file_text(file.path, file.data))
+
+
+def _check_size(path: Path, size: int) -> None:
+    if size == 0:
+        raise CatalogError("the file is empty", code="file-empty", place=Place(file=str(path)))
+    if size > MOST_BYTES:
+        hint = f"a table of domains has up to {MOST_BYTES:,}"
+        raise CatalogError(f"{size:,} bytes", code="table-too-large", place=Place(file=str(path)), hint=hint)
+
+
+def _fetched(address: Address, place: Place) -> TableFile:
+    """The table at an address, or that of a store there, whose store.json is not fetched."""
+    is_store = not address.name.lower().endswith(TABLE_ENDINGS)
+    if is_store:
         address = address / STORE_TABLE
     try:
-        return blocks_of(ObjectOptions.from_environment()).fetched(address)
+        file = blocks_of(ObjectOptions.from_environment()).fetched(address)
     except StoreError as error:
         message = f"can not read {address}: {error.message}"
-        raise CatalogError(message, code="file-unreadable", place=asked, hint=error.hint) from error
+        raise CatalogError(message, code="file-unreadable", place=place, hint=error.hint) from error
+    return TableFile(file, file.read_bytes(), b"" if is_store else None)
 
 
-def _file(path: Path, asked: Place) -> Path:
-    """The file to read: the path itself, or the table inside of a store."""
-    if path.is_dir():
-        table = path / STORE_TABLE
-        if not (path / STORE_FILE).is_file() or not table.is_file():
-            hint = f"a complete store has {STORE_FILE} and {STORE_TABLE}"
-            raise CatalogError(f"the folder {path} is not a store", code="not-a-store", place=asked, hint=hint)
-        return table
-    if not path.exists():
-        siblings = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
+def _stored(folder: Path, path: Path, place: Place) -> TableFile:
+    """The table inside of a store, whose folder messages call `path`."""
+    table = folder / STORE_TABLE
+    if not (folder / STORE_FILE).is_file() or not table.is_file():
+        hint = f"a complete store has {STORE_FILE} and {STORE_TABLE}"
+        raise CatalogError(f"the folder {path} is not a store", code="not-a-store", place=place, hint=hint)
+    _check_size(path / STORE_TABLE, table.stat().st_size)
+    return TableFile(path / STORE_TABLE, table.read_bytes(), (folder / STORE_FILE).read_bytes())
+
+
+def _check_file(file: Path, path: Path, place: Place) -> None:
+    """Raise CatalogError where there is no plain file that a table is read from; messages call it `path`."""
+    if not file.exists():
+        siblings = [entry.name for entry in file.parent.iterdir()] if file.parent.is_dir() else []
         raise CatalogError(
             f"there is no file {path}",
             code="file-missing",
-            place=asked,
-            hint=nearest(path.name, siblings) if path.parent.is_dir() else f"there is no folder {path.parent}",
+            place=place,
+            hint=nearest(path.name, siblings) if file.parent.is_dir() else f"there is no folder {path.parent}",
         )
-    if not path.is_file():
-        raise CatalogError(f"{path} is not a plain file", code="file-unreadable", place=asked)
-    return path
-
-
-def domains_as_found(path: Path, names: Iterable[str]) -> frozenset[str]:
-    """Those of a catalog's domains whose text may lie in the order in which it was found, as far as is known here.
-
-    Of a table all of them; of a store those whose files were found: one that has its tokens keeps its documents in a
-    random order. A store at an address is not asked.
-    """
-    if path.is_dir():
-        return says_links((path / STORE_FILE).read_bytes())
-    is_store = isinstance(located(path), Address) and not path.name.lower().endswith(TABLE_ENDINGS)
-    return frozenset() if is_store else frozenset(names)
+    if not file.is_file():
+        raise CatalogError(f"{path} is not a plain file", code="file-unreadable", place=place)
+    if path.suffix.lower() not in TABLE_ENDINGS:
+        known = ", ".join(TABLE_ENDINGS)
+        message = f"{quote(path.name)} names no format"
+        raise CatalogError(message, code="unknown-format", place=place, hint=f"names end with one of {known}")
+    _check_size(path, file.stat().st_size)
 
 
 def file_text(file: Path, data: bytes) -> str:

@@ -83,7 +83,7 @@ def lock(
         made = check_lock(known, loaded, content=contents)
         agree(text, known)
         if world_size is not None:
-            make_plan(loaded, made.catalog, world_size=world_size).require()
+            make_plan(loaded, made.inputs, world_size=world_size).require()
         report = {"lock": str(path), "digest": known.digest, "check": "same"}
         if as_json:
             print_json(report | {"text_compared": text is not None})

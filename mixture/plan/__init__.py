@@ -19,6 +19,7 @@ from mixture.plan.explain_report import amendment_json, explanation_json, resuma
 from mixture.plan.figures import decimal, fraction_of, json_value
 from mixture.plan.findings import LEVELS, Finding, Level
 from mixture.plan.first_spec import FirstSpec, first_spec
+from mixture.plan.inputs import Inputs, read_inputs
 from mixture.plan.ladder import Rung, RungDomain, make_ladder
 from mixture.plan.ladder_file import write_rung
 from mixture.plan.ladder_report import rung_json
@@ -52,6 +53,7 @@ __all__ = [
     "Figures",
     "Finding",
     "FirstSpec",
+    "Inputs",
     "GroupTokens",
     "Level",
     "Lock",
@@ -103,6 +105,7 @@ __all__ = [
     "parse_rung",
     "parting_step",
     "plan_json",
+    "read_inputs",
     "read_lock",
     "read_sides",
     "resumable",

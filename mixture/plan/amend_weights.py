@@ -6,15 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from mixture.catalog import Catalog
 from mixture.plan.amendment import Amendment
 from mixture.plan.figures import decimal
 from mixture.plan.findings import Finding, named
+from mixture.plan.inputs import Inputs
 from mixture.plan.lock import Lock
 from mixture.plan.past import plain_name
 from mixture.plan.phases import PhaseSteps
 from mixture.plan.stairs import Part
-from mixture.plan.weights import PhaseWeights, Weighed, drawable, weigh
+from mixture.plan.weights import PhaseWeights, drawable, weigh
 from mixture.plan.words import NAMED, listed
 from mixture.schedule import WHOLE, apportion
 from mixture.spec import (
@@ -68,7 +68,7 @@ def locked_weights(lock: Lock, spec: Spec) -> Mapping[str, Sequence[Integers]]:
     return sets
 
 
-def weigh_as_locked(lock: Lock, spec: Spec, catalog: Catalog, phases: Sequence[PhaseSteps]) -> Weighed:
+def weigh_as_locked(lock: Lock, spec: Spec, inputs: Inputs, phases: Sequence[PhaseSteps]) -> tuple[PhaseWeights, ...]:
     """The weights of every phase, as `weigh` gives them, but where a rule would be fitted those of the lock.
 
     A phase that the lock does not have, that weighs other domains than there, or that has a transition after which the
@@ -76,24 +76,20 @@ def weigh_as_locked(lock: Lock, spec: Spec, catalog: Catalog, phases: Sequence[P
     """
     # Without a fit the rules say which domains they weigh, and nothing of the budget can refuse them.
     unfitted = {i: _unfitted(spec.phases[i].weights) for i in fitted_rules(spec)}
-    members = weigh(_with_weights(spec, unfitted), catalog, phases)
-    names, domains = [domain.name for domain in lock.data.domains], drawable(catalog)
+    members = weigh(_with_weights(spec, unfitted), inputs, phases)
+    names, domains = [domain.name for domain in lock.data.domains], drawable(inputs.catalog)
     locked = locked_weights(lock, spec)
     kept: dict[int, Weights] = {}
     for i in unfitted:
-        own, sets = members.phases[i], locked.get(spec.phases[i].phase, ())
+        own, sets = members[i], locked.get(spec.phases[i].phase, ())
         if not _has_end(spec, i, sets):
             continue
         shares = {name: Fraction(weight, WHOLE) for name, weight in zip(names, sets[-1], strict=True) if weight}
         if shares.keys() == {domains[d].name for d, share in own.shares.items() if share}:
             kept[i] = ShareMap(shares={domains[d].name: shares.get(domains[d].name, Fraction(0)) for d in own.shares})
-    weighed = weigh(_with_weights(spec, kept), catalog, phases)
-    return Weighed(
-        tuple(
-            replace(own, paths=members.phases[i].paths, listed=None) if i in kept else own
-            for i, own in enumerate(weighed.phases)
-        ),
-        {**members.columns, **weighed.columns},
+    weighed = weigh(_with_weights(spec, kept), inputs, phases)
+    return tuple(
+        replace(own, paths=members[i].paths, listed=None) if i in kept else own for i, own in enumerate(weighed)
     )
 
 

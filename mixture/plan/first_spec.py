@@ -13,6 +13,7 @@ from pathlib import Path
 from mixture.catalog import Catalog
 from mixture.plan.figures import decimal
 from mixture.plan.first_sizes import Best, Limit, Sizes, sizes_for
+from mixture.plan.inputs import read_inputs
 from mixture.plan.plan import Plan, make_plan
 from mixture.plan.weights import drawable
 from mixture.spec import SCHEMA_FILE, FindingCode, parse_spec
@@ -89,7 +90,8 @@ def _planned(draft: _Draft, catalog: Catalog) -> tuple[_Draft, Plan]:
     """A draft that accepts what a short run cannot read, if there is such a thing, and its plan."""
     for accepts in (False, True):
         draft = replace(draft, accepts=accepts)
-        plan = make_plan(parse_spec(_text(draft, None).encode(), path=draft.path), catalog)
+        spec = parse_spec(_text(draft, None).encode(), path=draft.path)
+        plan = make_plan(spec, read_inputs(spec, catalog=catalog))
         if FindingCode.NEVER_READ not in [finding.code for finding in plan.refusals]:
             break
     return draft, plan

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from mixture.catalog import Catalog
 from mixture.errors import PlanError
+from mixture.plan.inputs import Inputs
 from mixture.plan.ladder_pools import simulated_pools
 from mixture.plan.ladder_spec import RungSize, batch_sequences, rung_spec, with_full_shares
 from mixture.plan.lock import Lock
@@ -71,13 +71,13 @@ def make_ladder(
     spec: Spec,
     rungs: Sequence[RungSize],
     *,
-    catalog: Catalog | None = None,
+    inputs: Inputs | None = None,
     simulate_epochs: bool = False,
     cut_full: bool = False,
 ) -> tuple[Rung, ...]:
     """Runs of smaller sizes than the spec's, in the order asked for. `rung_spec` says how each is made.
 
-    catalog:         the spec's own, read if it is not given
+    inputs:          as `make_plan` takes them
     simulate_epochs: keep each domain to a pool, so that it has the epochs of the full run; `simulated_pools` says how
     cut_full:        make pools for rungs of the full size as well: without it, none has a pool that is less than a step
                      shorter than the full run
@@ -95,7 +95,7 @@ def make_ladder(
     `rung_spec` and `make_plan` do.
     """
     _check_different(rungs)
-    full = make_plan(spec, catalog)
+    full = make_plan(spec, inputs)
     step = max(phase.laid.batch_tokens for phase in full.phases)
     _check_small(full, rungs, step)
     plans = [full if _is_full_run(full, size, step) else _plan(full, size) for size in rungs]
@@ -132,11 +132,11 @@ def _check_small(full: Plan, rungs: Sequence[RungSize], step: int) -> None:
 def _plan(full: Plan, size: RungSize) -> Plan:
     spec = rung_spec(full.spec, [phase.laid for phase in full.phases], size)
     spec = with_full_shares(spec, full.phases, [domain.name for domain in full.domains])
-    plan = make_plan(spec, full.catalog)
+    plan = make_plan(spec, full.inputs)
     unread = FindingCode.NEVER_READ
     if unread not in {one.code for one in plan.refusals} or unread in {one.code for one in full.refusals}:
         return plan
-    return make_plan(spec.model_copy(update={"accept": (*spec.accept, unread)}), full.catalog)
+    return make_plan(spec.model_copy(update={"accept": (*spec.accept, unread)}), full.inputs)
 
 
 def _is_full_size(full: Plan, size: RungSize, step: int) -> bool:
@@ -154,7 +154,7 @@ def _is_full_run(full: Plan, size: RungSize, step: int) -> bool:
 
 def _rung(full: Plan, size: RungSize, plan: Plan, pools: Mapping[str, int]) -> Rung:
     if pools:
-        plan = make_plan(plan.spec, plan.catalog, pools=pools)
+        plan = make_plan(plan.spec, plan.inputs, pools=pools)
     domains = tuple(
         RungDomain(own.name, own.tokens, own.pool_tokens, own.tokens_drawn, large.epochs, own.epochs)
         for own, large in zip(plan.domains, full.domains, strict=True)

@@ -9,6 +9,7 @@ from os.path import relpath
 from pathlib import Path
 
 from mixture.errors import LockError, Place, PlanError
+from mixture.plan.inputs import read_inputs
 from mixture.plan.ladder import Rung
 from mixture.plan.lock import Lock
 from mixture.plan.lock_check import check_lock
@@ -124,8 +125,9 @@ def _from(folder: Path, path: Path) -> str:
 
 def _check_same(rung: Rung, lock: Lock, text: str, path: Path) -> None:
     """What is written must give the lock: whatever was edited meanwhile, or edited wrongly, is not written."""
+    spec = parse_spec(text.encode(), path=path)
     try:
-        check_lock(lock, parse_spec(text.encode(), path=path), catalog=rung.plan.catalog)
+        check_lock(lock, spec, inputs=read_inputs(spec, catalog=rung.plan.catalog))
     except LockError as error:
         raise PlanError(
             f"the file is no longer what the ladder was made from: {error.message}",

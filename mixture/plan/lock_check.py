@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from mixture.catalog import Catalog, read_catalog
+from mixture.catalog import Catalog
 from mixture.errors import AmendError, LockError, SpecError
 from mixture.plan.amendment import Amendment
 from mixture.plan.figures import decimal
+from mixture.plan.inputs import Inputs, read_inputs
 from mixture.plan.lock import Lock
 from mixture.plan.plan import Plan, make_plan
 from mixture.plan.stairs import changes_inside
@@ -51,13 +52,13 @@ class DomainChange:
 
 
 def check_lock(
-    lock: Lock, spec: Spec, *, catalog: Catalog | None = None, content: Mapping[str, str] | None = None
+    lock: Lock, spec: Spec, *, inputs: Inputs | None = None, content: Mapping[str, str] | None = None
 ) -> Plan:
     """The plan that spec and catalog give now, which is that of the lock; pools, which no spec has, are the lock's own.
 
     Of an amended lock, what is before its last amendment is the lock's own, too.
 
-    catalog: the spec's own, read if it is not given
+    inputs:  what `read_inputs` gives; read from the files that the spec names if it is not given
     content: content digests by domain name of the store that a lock would now be made with; None where there is none at
              hand, and then text is not compared: a lock that fixes text is also what its tables give
 
@@ -65,10 +66,10 @@ def check_lock(
     (`changes` among its facts) or with the domain whose text differs, or `spec-changed` with the first field that
     differs. Raises what `make_plan` does.
     """
-    if catalog is None:
-        catalog = read_catalog(spec.catalog.path, domain=spec.catalog.domain, place=spec.place("catalog"))
+    inputs = inputs or read_inputs(spec)
+    catalog = inputs.catalog
     try:
-        plan = make_plan(spec, catalog, pools=lock.data.pools, amends=_again(lock))
+        plan = make_plan(spec, inputs, pools=lock.data.pools, amends=_again(lock))
     except (SpecError, AmendError) as error:
         changes = _changes_of_tokens(lock, catalog)
         if not changes:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from shlex import quote
 
-from mixture.catalog import Catalog, read_catalog
+from mixture.catalog import Catalog
 from mixture.errors import AmendError, PlanError, ScheduleError, SpecError
 from mixture.plan import run_findings
 from mixture.plan.amend_weights import as_locked, moved_weights, weigh_as_locked
@@ -17,6 +17,7 @@ from mixture.plan.curve_findings import fitted_curves
 from mixture.plan.digests import spec_digest
 from mixture.plan.domain_findings import DomainsOfRun, counted_with, undrawable_phases
 from mixture.plan.findings import LEVELS, NEVER_ACCEPTED, Finding, Level
+from mixture.plan.inputs import Inputs, read_inputs
 from mixture.plan.lock import LockPhase
 from mixture.plan.past import check_lengths, joined_phases, past_of
 from mixture.plan.phases import PhaseSteps, lay_out
@@ -43,7 +44,7 @@ class Plan:
     """
 
     spec: Spec
-    catalog: Catalog
+    inputs: Inputs = field(repr=False)
     tokenizer: str | None
     phases: tuple[PlannedPhase, ...]
     domains: tuple[PlannedDomain, ...]
@@ -52,6 +53,11 @@ class Plan:
     spec_digest: str
     schedule: Schedule = field(repr=False, compare=False)
     amends: Amendment | None = field(default=None, repr=False)
+
+    @property
+    def catalog(self) -> Catalog:
+        """The spec's catalog."""
+        return self.inputs.catalog
 
     @property
     def lock_phases(self) -> tuple[LockPhase, ...]:
@@ -95,7 +101,7 @@ class Plan:
 
 def make_plan(
     spec: Spec,
-    catalog: Catalog | None = None,
+    inputs: Inputs | None = None,
     *,
     world_size: int | None = None,
     pools: Mapping[str, int] | None = None,
@@ -103,7 +109,7 @@ def make_plan(
 ) -> Plan:
     """Work a spec out.
 
-    catalog:    the spec's own, read if it is not given
+    inputs:     what `read_inputs` gives; read from the files that the spec names if it is not given
     world_size: a number of ranks that every batch has to be divisible by
     pools:      tokens by domain that the run is kept to, whose epochs are then those of the pool; the others are whole
     amends:     a lock and a step: the plan is that of the lock's run up to the step, and of the spec's from there on;
@@ -114,17 +120,16 @@ def make_plan(
     """
     if world_size is not None and world_size < 1:
         raise PlanError(f"a world size of {world_size} is below 1", code="world-size-invalid", world_size=world_size)
-    if catalog is None:
-        catalog = read_catalog(spec.catalog.path, domain=spec.catalog.domain, place=spec.place("catalog"))
-    domains = drawable(catalog)
+    inputs = inputs or read_inputs(spec)
+    catalog, domains = inputs.catalog, drawable(inputs.catalog)
     if not domains:
         raise SpecError("the catalog has no domain to draw from", code="catalog-empty", place=spec.place("catalog"))
     laid = lay_out(spec)
     kept = amends.lock if amends is not None and amends.keep_weights else None
-    weighed = weigh(spec, catalog, laid) if kept is None else weigh_as_locked(kept, spec, catalog, laid)
+    weighed = weigh(spec, inputs, laid) if kept is None else weigh_as_locked(kept, spec, inputs, laid)
     names = {domain.name for domain in domains}
     check_capped(spec, names | ({domain.name for domain in amends.lock.data.domains} if amends else set()))
-    parts = parts_of(spec, laid, weighed.phases)
+    parts = parts_of(spec, laid, weighed)
     past = past_of(amends, spec, domains) if amends else None
     phases = laid
     if past is not None:
@@ -149,7 +154,7 @@ def make_plan(
     before = past.tokens_read if past else [0] * len(domains)
     tokenizer = spec.tokenizer or (amends and amends.lock.tokenizer) or next(iter(counted_with(domains, weights)), None)
     run = DomainsOfRun(spec, held, phases, weights, undrawable, drawn, before, tokenizer)
-    final = dict(enumerate(map(past.weights, weighed.phases) if past is not None else weighed.phases))
+    final = dict(enumerate(map(past.weights, weighed) if past is not None else weighed))
     coming = [
         PlannedPhase(
             phase,
@@ -181,7 +186,7 @@ def make_plan(
     ]
     return Plan(
         spec=spec,
-        catalog=catalog,
+        inputs=inputs,
         tokenizer=tokenizer,
         phases=tuple(coming),
         domains=tuple(
@@ -190,7 +195,7 @@ def make_plan(
         ),
         findings=tuple(_ordered(spec, findings)),
         data=data,
-        spec_digest=spec_digest(spec, weighed.columns),
+        spec_digest=spec_digest(spec, inputs.columns),
         schedule=schedule,
         amends=amends,
     )

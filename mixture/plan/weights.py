@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from math import floor
 
-from mixture.catalog import Catalog, CatalogDomain, read_column
+from mixture.catalog import Catalog, CatalogDomain
 from mixture.errors import SpecError, nearest
 from mixture.names import is_held_out
 from mixture.plan.curve_rule import PoolCurve, domain_shares, pool_curve
 from mixture.plan.figures import decimal
+from mixture.plan.inputs import Inputs
 from mixture.plan.phases import PhaseSteps
 from mixture.plan.temperature import softened
 from mixture.plan.unimax import Division, capped, epoch_caps, least_epochs
@@ -73,25 +74,19 @@ def drawable(catalog: Catalog) -> tuple[CatalogDomain, ...]:
     return tuple(domain for domain in catalog.domains if not domain.held_out)
 
 
-@dataclass(frozen=True, slots=True)
-class Weighed:
-    """The weights of all phases, by index into `drawable(catalog)`, and the columns that were read for them."""
+def weigh(spec: Spec, inputs: Inputs, phases: Sequence[PhaseSteps]) -> tuple[PhaseWeights, ...]:
+    """The weights of every phase, by index into `drawable(catalog)`.
 
-    phases: tuple[PhaseWeights, ...]
-    columns: Mapping[TableColumn, Mapping[str, Fraction]]
-
-
-def weigh(spec: Spec, catalog: Catalog, phases: Sequence[PhaseSteps]) -> Weighed:
-    """The weights of every phase; `phases` are those of the spec, laid out, whose tokens some rules divide.
+    phases: those of the spec, laid out, whose tokens some rules divide
 
     Raises SpecError where a rule names what is not there or can not be divided (`unknown-domain`, `held-out-weighed`,
     `groups-overlap`, `where-selects-nothing`, `domain-outside-group`, `weights-sum`, `weights-all-zero`,
-    `unimax-exhausted`, and those of `pool_curve`), CatalogError where a table or condition can not be read.
+    `unimax-exhausted`, and those of `pool_curve`).
     """
-    weigher = _Weigher(spec, catalog, phases)
+    weigher = _Weigher(spec, inputs, phases)
     for i in range(len(spec.phases)):
         weigher.add(i)
-    return Weighed(tuple(weigher.phases), weigher.columns)
+    return tuple(weigher.phases)
 
 
 @dataclass(slots=True)
@@ -106,14 +101,14 @@ class _Shares:
 
 
 class _Weigher:
-    def __init__(self, spec: Spec, catalog: Catalog, laid: Sequence[PhaseSteps]) -> None:
+    def __init__(self, spec: Spec, inputs: Inputs, laid: Sequence[PhaseSteps]) -> None:
         self.spec = spec
-        self.catalog = catalog
+        self.inputs = inputs
+        self.catalog = inputs.catalog
         self.laid = laid
-        self.domains = drawable(catalog)
+        self.domains = drawable(inputs.catalog)
         self.index = {domain.name: d for d, domain in enumerate(self.domains)}
         self.phases: list[PhaseWeights] = []
-        self.columns: dict[TableColumn, Mapping[str, Fraction]] = {}
 
     def add(self, i: int) -> None:
         """Work out phase i, after all before it."""
@@ -170,8 +165,7 @@ class _Weigher:
 
     def _where(self, group: WhereGroup, path: str, share: Fraction) -> _Shares:
         place = self.spec.place(f"{path}.where")
-        selected = self.catalog.select(group.where, place=place)
-        names = [self.catalog.domains[c].name for c in selected]
+        names = [self.catalog.domains[c].name for c in self.inputs.selected[group.where]]
         members = [self.index[name] for name in names if name in self.index]
         if not members:
             raise SpecError(
@@ -307,10 +301,8 @@ class _Weigher:
     def _column(self, column: TableColumn, members: Sequence[int], path: str, share: Fraction) -> _Shares:
         """A table's column: shares that sum to 1 or whole token amounts; in a group, its part of the column."""
         place = self.spec.place(f"{path}.column")
-        if column not in self.columns:
-            self.columns[column] = read_column(column.path, column.column, domain=column.domain, place=place)
         found: dict[int, Fraction] = {}
-        for name, value in self.columns[column].items():
+        for name, value in self.inputs.columns[column].items():
             d = self._find(name, value, f"{path}.column")
             if d is not None:
                 found[d] = value

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import shutil
+import socket
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from api_helpers import MIXTURES, ask, client_of
+from service_process import until
 from stream_helpers import DOMAINS, make_store
 
 from api.builtin import RETRY_SECONDS, BuiltinMixtures
 from api.repository import Scope
+from api.settings import Settings
+from api.start_report import overview, renamed
 from api.stores import Stores
-from mixture.plan import Amendment, amend, make_lock, make_plan, read_lock, write_lock
+from mixture.plan import Amendment, amend, make_lock, make_plan, read_inputs, read_lock, write_lock
 from mixture.spec import load_spec
 
 CELLS = "domain,tokens\na,200000\nb,90000\n"
@@ -56,6 +62,26 @@ def test_two_with_one_name_are_both_there(tmp_path: Path):
     found = BuiltinMixtures((tmp_path,), (), Stores(())).all()
     assert {name: one.digest for name, one in found.items()} == {"small": first, "small-2": second}
     assert found["small-2"].name == "small-2"
+
+
+def test_a_mixture_that_is_shown_under_another_name_is_said_at_the_start_and_in_the_list(make_app, tmp_path: Path):
+    for folder in ("one", "two", "three"):
+        write(tmp_path / folder, steps=10)
+    builtin = BuiltinMixtures((tmp_path,), (), Stores(()))
+    lines = list(renamed(builtin))
+    assert lines == [
+        f"another folder has a mixture 'small', too: that of {tmp_path}/three is shown as small-2",
+        f"another folder has a mixture 'small', too: that of {tmp_path}/two is shown as small-3",
+    ]
+    app = make_app(mixtures_dirs=(tmp_path,))
+    items = ask(app, "GET", "/v1/mixtures").json()["items"]
+    assert [(one["name"], one["renamed_from"]) for one in items] == [
+        ("small", None),
+        ("small-2", "small"),
+        ("small-3", "small"),
+    ]
+    assert ask(app, "GET", "/v1/mixtures/small-2").json()["renamed_from"] == "small"
+    assert ask(app, "GET", "/").text.count("as another folder has small") == 2
 
 
 def test_a_mixture_that_does_not_hold_together_is_left_out_and_the_others_are_there(tmp_path: Path):
@@ -339,21 +365,39 @@ def test_a_folder_that_could_not_be_read_is_read_again_after_seconds_though_no_f
     assert mixtures.left_out() == []
 
 
-def test_while_a_folder_is_read_the_others_are_answered_with_what_was_there(tmp_path: Path):
+def test_while_a_folder_is_read_the_others_are_answered_with_what_was_there(tmp_path: Path, monkeypatch):
     first, other = write(tmp_path / "small", steps=10), tmp_path / "demo"
     shutil.copytree(MIXTURES / "demo", other)
     mixtures = BuiltinMixtures((tmp_path,), (), Stores(()))
     assert list(mixtures.all()) == ["demo", "small"]
-    spec = tmp_path / "small" / "mixture.yaml"
-    spec.unlink()
-    os.mkfifo(spec)
+    second, begun, go_on = write(tmp_path / "small", steps=11), threading.Event(), threading.Event()
+
+    def slowly(*arguments, **options):
+        begun.set()
+        assert go_on.wait(60)
+        return read_inputs(*arguments, **options)
+
+    monkeypatch.setattr("api.builtin.read_inputs", slowly)
     with ThreadPoolExecutor(1) as thread:
         reading = thread.submit(mixtures.all)
-        with spec.open("wb"):  # opened as soon as the other thread reads it
-            found = mixtures.all()
-            assert not reading.done()
+        assert begun.wait(60)
+        found = mixtures.all()
+        assert not reading.done()
+        go_on.set()
         assert (list(found), found["small"].digest) == (["demo", "small"], first)
-        assert reading.result()["small"].digest == first
+        assert reading.result()["small"].digest == second
+
+
+def test_what_is_not_a_plain_file_is_refused_and_never_waited_for(tmp_path: Path):
+    for name in ("mixture.yaml", "mixture.lock.json", "cells.csv"):
+        folder = tmp_path / name.replace(".", "-")
+        write(folder, steps=10)
+        (folder / name).unlink()
+        os.mkfifo(folder / name)
+    left = BuiltinMixtures((tmp_path,), (), Stores(())).left_out()
+    assert [(one.folder, one.code) for one in left] == [
+        (folder, "file-unreadable") for folder in ("cells-csv", "mixture-lock-json", "mixture-yaml")
+    ]
 
 
 def test_what_is_left_out_and_why_is_said_by_readyz_and_to_whoever_asks_for_it(make_app, tmp_path: Path):
@@ -378,3 +422,98 @@ def test_what_is_left_out_and_why_is_said_by_readyz_and_to_whoever_asks_for_it(m
         assert str(tmp_path) not in answer.text
         assert "/no/" not in answer.text
         assert "where.csv" in answer.text
+
+
+@pytest.mark.parametrize(
+    "name", ["mixture.yaml", "mixture.lock.json", "cells.csv", "store/store.json", "overview.json"]
+)
+@pytest.mark.parametrize("kind", ["pipe", "socket", "device", "loop", "folder", "gone"])
+def test_what_is_no_plain_file_in_a_folder_is_never_waited_for(make_app, tmp_path: Path, name: str, kind: str):
+    write(tmp_path / "mixtures" / "bad", steps=10)
+    shutil.copytree(MIXTURES / "demo", tmp_path / "mixtures" / "demo")
+    file = tmp_path / "mixtures" / "bad" / name
+    file.parent.mkdir(exist_ok=True)
+    file.unlink(missing_ok=True)
+    match kind:
+        case "pipe":
+            os.mkfifo(file)
+        case "socket":
+            with socket.socket(socket.AF_UNIX) as made, contextlib.chdir(file.parent):
+                made.bind(file.name)
+        case "device":
+            file.symlink_to("/dev/zero")
+        case "loop":
+            file.symlink_to(file.name)
+        case "folder":
+            file.mkdir()
+        case "gone":
+            file.symlink_to("nothing")
+    app = make_app(mixtures_dirs=(tmp_path / "mixtures",))
+    shown = ["demo"] if "/" not in name and name != "overview.json" else ["demo", "small"]
+    ready = ask(app, "GET", "/readyz").json()
+    assert ready["mixtures"] == len(shown)
+    assert all(one["folder"] == "bad" and one["detail"] for one in ready["left_out"])
+    assert [one["name"] for one in ask(app, "GET", "/v1/mixtures").json()["items"]] == shown
+    for mixture in shown:
+        assert ask(app, "GET", f"/catalogs/{mixture}").status_code == 200
+
+
+def test_folders_that_lead_into_themselves_or_elsewhere_are_looked_at_once(tmp_path: Path, caplog):
+    write(tmp_path / "elsewhere" / "one", steps=10)
+    (tmp_path / "mixtures").mkdir()
+    (tmp_path / "mixtures" / "here").symlink_to(".")
+    (tmp_path / "mixtures" / "up").symlink_to("..")
+    (tmp_path / "mixtures" / "loop").symlink_to("loop")
+    os.mkfifo(tmp_path / "mixtures" / "pipe")
+    (tmp_path / "mixtures" / "linked").symlink_to(tmp_path / "elsewhere" / "one")
+    assert names(tmp_path / "mixtures") == ["small"], "a link to a folder elsewhere is followed"
+    assert names(tmp_path / "mixtures" / "loop", tmp_path / "mixtures" / "pipe") == []
+
+
+def test_while_many_folders_are_read_those_that_are_read_answer_and_the_others_are_said_to_come(
+    make_app, tmp_path: Path, monkeypatch, request
+):
+    for number in range(4):
+        write(tmp_path / "many" / f"{number}", steps=10 + number)
+        spec = tmp_path / "many" / f"{number}" / "mixture.yaml"
+        spec.write_text(spec.read_text(encoding="utf-8").replace("small", f"small{number}"), encoding="utf-8")
+        write_lock(make_lock(make_plan(load_spec(spec))), spec.with_name("mixture.lock.json"))
+    go_on, reads = threading.Event(), BuiltinMixtures._read
+    request.addfinalizer(go_on.set)
+
+    def read(builtin: BuiltinMixtures, path: Path, *more: object):
+        assert path.name != "2" or go_on.wait(60)
+        return reads(builtin, path, *more)
+
+    monkeypatch.setattr(BuiltinMixtures, "_read", read)
+    monkeypatch.setattr("api.services.FEW_FOLDERS", 3)
+    monkeypatch.setattr("api.services.START_SECONDS", 0.01)
+    monkeypatch.setattr("api.builtin.SHOW_SECONDS", 0)
+    app = make_app(mixtures_dirs=(tmp_path / "many",))
+    services = app.state.services
+    services.start()
+    until(lambda: services.builtin.unread() == (2, 4), seconds=60)
+
+    def code(address: str, method: str = "GET", **options: object) -> tuple[int, str | None]:
+        answer = ask(app, method, address, **options)
+        return answer.status_code, answer.headers.get("X-Error-Code")
+
+    assert code("/healthz") == (200, None)
+    assert code("/v1/mixtures/small0") == code("/mixtures/small1") == (200, None)
+    for address in ("/readyz", "/", "/v1/mixtures", "/v1/catalogs", "/v1/mixtures/small3", "/v1/mixtures/none"):
+        assert code(address) == (503, "starting"), address
+    assert ask(app, "GET", "/readyz").headers["Retry-After"] == "5"
+    go_on.set()
+    until(lambda: services.builtin.unread() == (0, 4), seconds=60)
+    assert code("/v1/mixtures/small3") == (200, None)
+    assert code("/v1/mixtures/none") == (404, "unknown-mixture")
+    assert ask(app, "GET", "/readyz").json()["mixtures"] == 4
+
+
+def test_of_many_mixtures_the_start_names_the_first(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr("api.start_report.MOST_NAMES", 2)
+    for folder in ("a", "b", "c"):
+        write(tmp_path / folder, steps=10)
+    builtin = BuiltinMixtures((tmp_path,), (), Stores(()))
+    lines = list(overview(Settings(mixtures_dirs=(tmp_path,)), builtin))
+    assert lines[0] == f"3 mixtures from {tmp_path}: small, small-2 and 1 more"

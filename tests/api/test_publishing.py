@@ -288,7 +288,7 @@ def test_a_spec_that_takes_long_to_plan_is_refused_before_it_is_planned(put):
 
 def test_the_conditions_of_a_spec_have_so_much_time_together(put, monkeypatch):
     monkeypatch.setattr("api.bundles.CONDITION_SECONDS", 0.0)
-    put("slow", status=422, code="plan-too-slow")
+    put("slow", status=422, code="condition-too-slow")
     put("quick", phases(2, "uniform"), status=201)
 
 

@@ -9,8 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mixture.catalog import read_catalog
-from mixture.catalog.reading import read_table
+from mixture.catalog import TableFiles, read_catalog
 from mixture.catalog.table import MOST_CELL_BYTES
 from mixture.errors import CatalogError
 
@@ -54,6 +53,6 @@ KINDS = [pa.string(), pa.large_string(), pa.string_view()]
 def test_texts_are_read_as_they_are_however_they_are_kept(tmp_path: Path, kind, options):
     said = [None if i % 11 == 0 else f"kind {i % 13}" * (i % 3) for i in range(20_000)]
     said[5] = "z" * MOST_CELL_BYTES
-    table = read_table(write(tmp_path / "cells.parquet", pa.array(said, kind), **options))
+    table = TableFiles().table(write(tmp_path / "cells.parquet", pa.array(said, kind), **options))
     assert table.columns["x"] == said
     assert table.columns["domain"] == [f"d{i}" for i in range(20_000)]

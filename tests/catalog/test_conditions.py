@@ -170,7 +170,14 @@ WHOLE = st.recursive(
     ),
     max_leaves=4,
 )
-TEXTS = st.text("cC14é_%' \n\\", max_size=4).map(lambda text: literal(text, "'" + text.replace("'", "''") + "'"))
+
+
+def texts(characters: str, *, most: int):
+    return st.text(characters, max_size=most).map(lambda text: literal(text, "'" + text.replace("'", "''") + "'"))
+
+
+TEXTS = texts("cC14é_%' \n\\", most=4)
+PATTERNS = texts("cC14é_%' \n\\", most=4) | texts("_%c1*.+?()[]{}|^$&-~#é𝄞\\\n\t'", most=12)
 TEXT = st.recursive(
     column("domain", "cluster") | TEXTS,
     lambda inner: joined("lower({})", lifted(str.lower), inner) | joined("upper({})", lifted(str.upper), inner),
@@ -202,8 +209,8 @@ CONDITION = st.recursive(
         SMALL,
     )
     | joined("{} in ({}, {}, {})", listed, TEXT, TEXT, TEXT | NULL, TEXT)
-    | joined("{} like {}", lifted(like), TEXT, TEXT)
-    | joined("{} not like {}", lifted(lambda *texts: not like(*texts)), TEXT, TEXT)
+    | joined("{} like {}", lifted(like), TEXT, PATTERNS | NULL)
+    | joined("{} not like {}", lifted(lambda *texts: not like(*texts)), TEXT, PATTERNS)
     | joined("starts_with({}, {})", lifted(str.startswith), TEXT, TEXT)
     | joined("{} is null", lambda value: value is None, WHOLE | TEXT)
     | joined("{} is not null", lambda value: value is not None, WHOLE | TEXT)
@@ -237,6 +244,8 @@ def test_any_condition_selects_what_three_valued_logic_says(catalog, condition):
         (["9007199254740993", "0.5", "1"], "score >= 9007199254740993", ["a"]),
         (["1.10", "1.1", "v2"], "score = '1.10'", ["a"]),
         (["2024.10", "2024.1", "2023.9"], "score = '2024.10'", ["a"]),
+        (["1e-05", "0.3", ""], "score < 0.2", ["a"]),
+        (["1.5e+20", "1e-07", "150000000000000000001"], "score > 0.2", ["a", "c"]),
         (["1e3", "5e2", "1000"], "score = '1e3'", ["a"]),
         (["08", "0.5", "1"], "score = '08'", ["a"]),
         (["1e300", "0.1234567890123456789", "1"], "score = '1e300'", ["a"]),
