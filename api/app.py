@@ -30,11 +30,10 @@ from api.metrics import Measured
 from api.pages import routes as pages
 from api.pages.problem import problem_page
 from api.queries import KnownNames
-from api.services import Services, logger
+from api.services import Services
 from api.settings import Settings, load_settings
 from api.token_watch import Revocable
 from mixture._version import __version__
-from mixture.errors import MixtureError
 
 ENDING = (signal.SIGTERM, signal.SIGINT)
 
@@ -101,7 +100,7 @@ def _middleware(services: Services) -> list[Middleware]:
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     services: Services = app.state.services
     services.stopping.clear()
-    await anyio.to_thread.run_sync(_warm, services)
+    await anyio.to_thread.run_sync(services.start)
     await anyio.to_thread.run_sync(app.openapi)
     await anyio.to_thread.run_sync(app.state.page_paths)
     loop = asyncio.get_running_loop()
@@ -110,15 +109,6 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
     services.stopping.set()
     services.close()
-
-
-def _warm(services: Services) -> None:
-    """Read the built-in mixtures and open the repository. What fails is said by /readyz, and tried again when asked."""
-    try:
-        services.builtin_mixtures()
-        _ = services.repository
-    except (MixtureError, OSError) as error:
-        logger.error("not ready: %s", error)
 
 
 @contextmanager

@@ -26,6 +26,7 @@ class Rewritten:
 
 def check_free(services: Services, name: str, *, hint: str = "choose another name") -> None:
     """Raise Problem 409, `name-built-in`, with a hint what to do, where nobody may publish under a name."""
+    services.check_started()
     if name in services.builtin.all():
         detail = f"the name {name!r} is that of a mixture that comes with the service"
         raise Problem(409, detail, code="name-built-in", hint=hint)

@@ -19,7 +19,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 from sqlalchemy.exc import SQLAlchemyError
 
-from api.builtin import BuiltinMixtures
+from api.builtin import FEW_FOLDERS, BuiltinMixtures
 from api.caching import Lifetime
 from api.conditions import Conditions
 from api.document_facts import KeptFacts
@@ -47,6 +47,8 @@ from mixture.store import Store
 KEPT_GROUPS = 128
 KEPT_DIGESTS = 100_000
 KEPT_WHAT_IFS = 64
+START_SECONDS = 3.0
+"""Many mixtures are read for so long before the first answer, and then beside them: 1,000 take minutes."""
 KEEP_AGAIN_SECONDS = 30.0
 """Where built-in mixtures could not be written to the repository, reading them tries again after that."""
 
@@ -86,6 +88,8 @@ class Services:
         self._conditions = Conditions(settings.max_conditions, settings.condition_seconds)
         self._repository: Repository | None = None
         self._opening = threading.Lock()
+        self._starting: threading.Thread | None = None
+        self._closing = threading.Event()
 
     @property
     def repository(self) -> Repository:
@@ -95,6 +99,31 @@ class Services:
                 self._repository = Repository.open(self.settings.data_dir, self.settings.database_url)
             return self._repository
 
+    def start(self) -> None:
+        """Read the built-in mixtures and open the repository, in a thread where that takes longer.
+
+        What fails is said by /readyz, and tried again when asked.
+        """
+        self._closing.clear()
+        self._starting = threading.Thread(target=self._read_all, name="reads mixtures")
+        self._starting.start()
+        self._starting.join(START_SECONDS if self.builtin.count() > FEW_FOLDERS else None)
+
+    def _read_all(self) -> None:
+        try:
+            if self.builtin.read():
+                self.builtin_mixtures()
+                _ = self.repository
+        except (MixtureError, OSError) as error:
+            logger.error("not ready: %s", error)
+
+    def check_started(self) -> None:
+        """Raise Problem 503 `starting` while mixtures are being read: what is asked for may be among the others."""
+        unread, folders = self.builtin.unread()
+        if unread:
+            detail = f"{folders - unread:,} of {folders:,} folders of mixtures are read"
+            raise Problem(503, detail, code="starting", hint="ask again later", headers={"Retry-After": "5"})
+
     def _revoked_tokens(self, token_ids: Collection[str]) -> Collection[str]:
         return self.repository.revoked_tokens(token_ids)
 
@@ -103,6 +132,10 @@ class Services:
 
     def close(self) -> None:
         """Close what is open, and let go of this process's gauges."""
+        self._closing.set()
+        self.builtin.end()
+        if self._starting is not None:
+            self._starting.join()
         self.metrics.close()
         with self._opening:
             if self._repository is not None:
@@ -122,6 +155,8 @@ class Services:
         current = self.builtin_mixtures().get(asked.name)
         if current is not None and asked.digest in (None, current.digest):
             return current
+        if asked.digest is None:
+            self.check_started()  # a folder that is not read yet may be of this name
         try:
             record = self.repository.get(str(asked))
         except MixtureError as error:
@@ -165,6 +200,7 @@ class Services:
             raise problem_of(error, status=503) from error
 
     def _unknown(self, ref: Ref) -> Problem:
+        self.check_started()
         names = list(self.builtin.all())
         facts: dict[str, object] = {"ref": str(ref)}
         for left in self.builtin.left_out():
@@ -204,10 +240,14 @@ class Services:
         Where that is not possible, it is said in the log and tried again later: they can be read without.
         """
         found = self.builtin.all()
+        if self.builtin.unread()[0]:
+            return found
         if found is self._all_safe or self._clock() < self._next_try or not self._keeping.acquire(blocking=False):
             return found
         try:
             for one in found.values():
+                if self._closing.is_set():
+                    return found
                 self.keep(one)
             self._all_safe = found
         except (MixtureError, OSError, SQLAlchemyError) as error:

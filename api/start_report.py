@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from api.builtin import BuiltinMixtures
 from api.setting_texts import missing_folders
 from api.settings import Settings, unknown_variables
 from mixture.errors import MixtureError
+from mixture.units import quote
+
+MOST_NAMES = 20
 
 
 def overview(settings: Settings, builtin: BuiltinMixtures) -> Iterator[str]:
@@ -17,7 +20,7 @@ def overview(settings: Settings, builtin: BuiltinMixtures) -> Iterator[str]:
     folders = [folder for folder in settings.mixtures_dirs if folder.is_dir()]
     if mixtures:
         what = "1 mixture" if len(mixtures) == 1 else f"{len(mixtures)} mixtures"
-        yield f"{what} from {_listed(folders)}: {', '.join(mixtures)}"
+        yield f"{what} from {_listed(folders)}: {_some(list(mixtures))}"
     else:
         looked = _listed(path.absolute() for path in settings.mixtures_dirs) or "no folder"
         yield f"No mixtures in {looked}: `mixture demo` makes one in demo/, MIXTURE_MIXTURES_DIRS names other folders"
@@ -34,9 +37,17 @@ def overview(settings: Settings, builtin: BuiltinMixtures) -> Iterator[str]:
         else:
             stores.setdefault(store.path, []).append(name)
     for path, names in stores.items():
-        yield f"Batches of {', '.join(names)} from {_short(path)}"
+        yield f"Batches of {_some(names)} from {_short(path)}"
     if without:
-        yield f"No store holds the text of {', '.join(without)}: no batches; MIXTURE_STORE_DIRS names folders of stores"
+        yield f"No store holds the text of {_some(without)}: no batches; MIXTURE_STORE_DIRS names folders of stores"
+
+
+def renamed(builtin: BuiltinMixtures) -> Iterator[str]:
+    """The mixtures that are shown under another name than their own, which another folder has, too."""
+    for name, mixture in builtin.all().items():
+        if mixture.folder is not None and mixture.renamed_from is not None:
+            own = quote(mixture.renamed_from)
+            yield f"another folder has a mixture {own}, too: that of {_short(mixture.folder)} is shown as {name}"
 
 
 def left_out(settings: Settings) -> Iterator[str]:
@@ -45,6 +56,12 @@ def left_out(settings: Settings) -> Iterator[str]:
         yield f"{variable}: there is no folder {path.absolute()}"
     for variable in unknown_variables():
         yield f"{variable} is no setting: it does nothing"
+
+
+def _some(names: Sequence[str]) -> str:
+    """Names between commas, the first of many."""
+    more = f" and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""
+    return f"{', '.join(names[:MOST_NAMES])}{more}"
 
 
 def _listed(paths: Iterable[Path]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import stat
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -114,6 +115,8 @@ def _written(path: Path) -> Written | None:
     try:
         status = (path / STORE_FILE).stat()
     except OSError:
+        return None
+    if not stat.S_ISREG(status.st_mode):  # opening a named pipe could wait for ever
         return None
     return status.st_mtime_ns, status.st_ino, status.st_size
 

@@ -11,7 +11,7 @@ from mixture.names import DIGEST_MARK
 
 
 class MixtureLine(BaseModel):
-    """A mixture in the list."""
+    """A mixture in the list. renamed_from: its own name, where another folder's mixture is shown under that"""
 
     model_config = ConfigDict(frozen=True)
 
@@ -20,6 +20,7 @@ class MixtureLine(BaseModel):
     tokens: int
     steps: int
     domains: int
+    renamed_from: str | None = None
 
 
 class RunLine(BaseModel):

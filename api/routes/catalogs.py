@@ -84,6 +84,7 @@ class SumRow(BaseModel):
 @router.get("", dependencies=[JsonOnly])
 def list_all(services: AppServices, page: PageQuery, request: Request, response: Response) -> Page[CatalogHead]:
     """The catalogs of all mixtures, in order of the mixtures' names."""
+    services.check_started()
     found = [_head(one, services) for one in services.heads(after=name_after(page), limit=page.limit + 1)]
     return page_answer(page_of(found, page, key=lambda one: one.name, request=request), response)
 

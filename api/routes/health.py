@@ -70,6 +70,7 @@ def ready(services: AppServices, response: Response) -> Ready:
     response.headers.update(FRESH)
     if services.stopping.is_set():
         raise Problem(503, "this copy is ending", code="stopping")
+    services.check_started()
     try:
         services.repository.check()
     except MixtureError as error:

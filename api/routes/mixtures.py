@@ -39,6 +39,11 @@ class MixtureHead(BaseModel):
     domains: int = Field(examples=[10])
     source: Source = Field(examples=["builtin"])
     published: datetime | None = Field(examples=[None], description="When; null for a built-in mixture.")
+    renamed_from: str | None = Field(
+        None,
+        examples=[None],
+        description="The name that its folder gives it, where another folder's mixture is shown under that; else null.",
+    )
     url: str = Field(examples=["/v1/mixtures/demo"])
 
 
@@ -141,6 +146,7 @@ def _head_fields(one: LoadedMixture) -> dict[str, Any]:
         "domains": len(one.lock.data.domains),
         "source": one.source,
         "published": one.published,
+        "renamed_from": one.renamed_from,
         "url": f"{router.prefix}/{one.name}",
     }
 
@@ -166,6 +172,7 @@ def summary(one: LoadedMixture) -> Mixture:
 @router.get("", dependencies=[JsonOnly])
 def list_all(services: AppServices, page: PageQuery, request: Request, response: Response) -> Page[MixtureHead]:
     """The mixtures that names point to now, built-in and published, in order of name."""
+    services.check_started()
     found = [head(one) for one in services.heads(after=name_after(page), limit=page.limit + 1)]
     made = page_of(found, page, key=lambda one: one.name, request=request)
     return page_answer(made, response)

@@ -7,6 +7,7 @@ import os
 import socket
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -105,7 +106,8 @@ def serve(
             if app is not None
             else BuiltinMixtures(settings.mixtures_dirs, settings.store_dirs, Stores(settings.store_dirs))
         )
-        _print_overview(settings, builtin)
+        # Beside the service, which answers while many folders are being read.
+        threading.Thread(target=_print_overview, args=(settings, builtin), daemon=True).start()
         if app is not None:
             uvicorn.Server(made).run(sockets=[listening])
         else:
@@ -131,11 +133,15 @@ def _print_settings(settings: Settings, *, as_json: bool) -> None:
 
 
 def _print_overview(settings: Settings, builtin: BuiltinMixtures) -> None:
-    from api.start_report import left_out, overview
+    from api.start_report import left_out, overview, renamed
 
+    for line in left_out(settings):
+        print(f"warning: {line}", file=sys.stderr)
+    if not builtin.read():
+        return
     for line in overview(settings, builtin):
         print(line, flush=True)
-    for line in left_out(settings):
+    for line in renamed(builtin):
         print(f"warning: {line}", file=sys.stderr)
 
 

@@ -25,6 +25,7 @@ SHOWN_RUNS = 20
 @router.get("/index")
 def index(services: AppServices, page: PageQuery, request: Request) -> Response:
     """The mixtures in order of name, and the runs that were registered last."""
+    services.check_started()
     heads = [head(one) for one in services.heads(after=name_after(page), limit=page.limit + 1)]
     shown = heads[: page.limit]
     view = IndexView(
