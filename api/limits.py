@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections import Counter, OrderedDict
@@ -9,6 +10,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
+from math import inf
 
 import anyio
 from starlette.datastructures import Headers
@@ -32,6 +34,11 @@ MOST_WAITING = 2000
 WRITE_WAIT_SECONDS = 60.0
 MOST_WHAT_IFS_WAITING = 8
 WHAT_IF_WAIT_SECONDS = 10.0
+BODY_SECONDS = 20.0
+"""How long a client may send nothing of a body that it has begun: 64 kB, or the rest of it, count."""
+STEP_BYTES = 1 << 16
+BODIES_BYTES = 256 << 20
+"""Of all bodies that are there in part or whole, until their requests are answered; of one client half of that."""
 UNLIMITED = ("/healthz", "/readyz", "/metrics")
 
 
@@ -101,6 +108,27 @@ class StreamPlaces:
                     del self._open[client]
 
 
+class BodyBytes:
+    """The bytes of bodies that are held, of each client and of all. A body's first 64 kB are not counted."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._held: Counter[str] = Counter()
+
+    def take(self, client: str, num_bytes: int) -> None:
+        """Hold so many more. Raises Problem 503 `busy` where there is no room."""
+        if self._held[client] + num_bytes > self._most // 2 or self._held.total() + num_bytes > self._most:
+            detail = "too many bodies are being sent"
+            raise Problem(503, detail, code="busy", headers={"Retry-After": "5"})
+        self._held[client] += num_bytes
+
+    def give_back(self, client: str, num_bytes: int) -> None:
+        """Hold so many less."""
+        self._held[client] -= num_bytes
+        if not self._held[client]:
+            del self._held[client]
+
+
 class WritePlaces:
     """Requests that write, a few at a time. The others wait without a thread, so that reading goes on beside them
     however long a plan takes, and however long the database is written to by another process."""
@@ -153,12 +181,17 @@ def client_of(scope: Scope) -> str:
 
 
 class Limits:
-    """Middleware: the rate of a client, the size of a body (declared or not) and its kind, before a route sees it."""
+    """Middleware: the rate of a client, the size of a body (declared or not) and its kind, before a route sees it; how
+    long a body takes to come, and how many bytes of bodies there are."""
+
+    body_seconds = BODY_SECONDS
+    bodies_bytes = BODIES_BYTES
 
     def __init__(self, app: ASGIApp, rate: RateLimit, max_body_bytes: int) -> None:
         self.app = app
         self._rate = rate
         self._max_body_bytes = max_body_bytes
+        self._bodies = BodyBytes(self.bodies_bytes)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -168,17 +201,33 @@ class Limits:
         if problem is not None:
             await answer(Request(scope), problem)(scope, receive, send)
             return
-        taken = 0
+        client, taken, counted, more, mark, due = client_of(scope), 0, 0, True, 0, inf
 
         async def bounded() -> Message:
-            nonlocal taken
-            message = await receive()
+            nonlocal taken, counted, more, mark, due
+            if not more:
+                return await receive()
+            now = asyncio.get_running_loop().time()
+            if due == inf or taken >= mark + STEP_BYTES:
+                mark, due = taken, now + self.body_seconds
+            try:
+                async with asyncio.timeout_at(due):
+                    message = await receive()
+            except TimeoutError:
+                raise self._too_slow() from None
             taken += len(message.get("body", b""))
+            more = message.get("more_body", False)
             if taken > self._max_body_bytes:
                 raise self._too_large()
+            if taken > STEP_BYTES:
+                self._bodies.take(client, taken - STEP_BYTES - counted)
+                counted = taken - STEP_BYTES
             return message
 
-        await self.app(scope, bounded, send)
+        try:
+            await self.app(scope, bounded, send)
+        finally:
+            self._bodies.give_back(client, counted)
 
     def _too_often(self, scope: Scope) -> Problem | None:
         if scope["path"] in UNLIMITED:
@@ -204,6 +253,10 @@ class Limits:
             hint = f"Content-Type: {JSON_BODY}, without Content-Encoding"
             return Problem(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, detail, hint=hint)
         return None
+
+    def _too_slow(self) -> Problem:
+        detail = f"the body did not come: for {self.body_seconds:g} seconds less than {STEP_BYTES:,} bytes"
+        return Problem(HTTPStatus.REQUEST_TIMEOUT, detail)
 
     def _too_large(self) -> Problem:
         most = self._max_body_bytes

@@ -9,6 +9,7 @@ which status its code has. `install` makes answers of both, and of what the fram
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import time
@@ -31,6 +32,8 @@ from mixture.plan import Finding, json_value
 MEDIA_TYPE = "application/problem+json"
 CODE_HEADER = "X-Error-Code"
 
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE})
+"""Errors of the system that pass: a full disk, and no more files to be opened."""
 OUTAGE_SECONDS = 60.0
 MOST_ERRORS = 20
 """Single faults that a problem lists; it says how many more there are."""
@@ -46,6 +49,7 @@ CODES: Mapping[int, str] = {
     404: "not-found",
     405: "method-not-allowed",
     406: "not-acceptable",
+    408: "body-timeout",
     409: "conflict",
     412: "precondition-failed",
     413: "body-too-large",
@@ -255,6 +259,7 @@ def install(app: FastAPI, *, page: Shown) -> None:
     app.add_exception_handler(HTTPException, _on_http)
     app.add_exception_handler(RequestValidationError, _on_invalid)
     app.add_exception_handler(MixtureError, _on_mixture)
+    app.add_exception_handler(OSError, _on_system)
 
 
 async def _on_http(request: Request, error: Exception) -> Response:
@@ -286,6 +291,15 @@ async def _on_mixture(request: Request, error: Exception) -> Response:
     if problem.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
         _log_outage(request, error)
     return answer(request, problem)
+
+
+async def _on_system(request: Request, error: Exception) -> Response:
+    assert isinstance(error, OSError)
+    if error.errno not in NO_ROOM:
+        raise error
+    outage = MixtureError(f"the service has no room for this now: {error.strerror}", code="unavailable")
+    _log_outage(request, outage)
+    return answer(request, Problem(503, outage.message, code=outage.code, headers={"Retry-After": "5"}))
 
 
 def _log_outage(request: Request, error: MixtureError) -> None:

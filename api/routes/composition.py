@@ -17,7 +17,7 @@ from api.problems import Problem
 from api.queries import check_step, wrong_query
 from api.security import Reads
 from api.services import AppServices, AskedMixture
-from api.tables import table_answer, table_responses
+from api.tables import chunked_answer, table_answer, table_responses
 from mixture.errors import LockError
 from mixture.plan import Lock
 from mixture.plan.composition import FIGURES, STRETCH, at_phases, composition, evenly
@@ -39,6 +39,8 @@ EXAMPLE: JsonDict = {
 }
 MOST_POINTS = 1000
 MOST_ROWS = 100_000
+CHUNK_ROWS = 1 << 12
+"""More rows are made and sent in parts of that size, a few requests at a time."""
 AT_PHASES = "phases"
 TAKEN = (*STRETCH, *FIGURES)
 
@@ -69,7 +71,7 @@ class CompositionRow(BaseModel):
         **table_responses(
             Page[CompositionRow], '"first_step","last_step","phase","cluster","domains","sequences","tokens",…\n'
         ),
-        **problems.documented(404),
+        **problems.documented(404, 429),
     },
 )
 def planned(
@@ -112,6 +114,18 @@ def planned(
     if len(stretches) * len(groups.keys) > most:
         detail = f"{len(stretches):,} stretches of {len(groups.keys):,} groups are more than {most:,} rows"
         raise wrong_query("points", detail, "too-many-rows", hint="fewer points, or fewer columns", max_rows=most)
+    if len(stretches) * len(groups.keys) > CHUNK_ROWS:
+        size = max(1, CHUNK_ROWS // len(groups.keys))
+        parts = (stretches[first : first + size] for first in range(0, len(stretches), size))
+        return chunked_answer(
+            request,
+            form,
+            of=mixture.digest,
+            lifetime=asked.lifetime,
+            schema=groups.schema,
+            chunks=(batch for part in parts for batch in composition(lock, groups, part).table().to_batches()),
+            places=services.streams,
+        )
     if form is Format.JSON and groups.is_plain:
         return json_answer(
             request,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import resource
+import select
 import socket
 import threading
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import httpx2
@@ -14,6 +15,7 @@ import pytest
 import uvicorn
 from fastapi import FastAPI
 from service_processes import start_copy
+from starlette.responses import Response, StreamingResponse
 
 from api.connections import Connection, most_connections
 from mixture.cli.serve import listen
@@ -22,14 +24,26 @@ HALF = b"GET /version HTTP/1.1\r\nHost: service\r\nX-More: "
 WHOLE = b"GET /version HTTP/1.1\r\nHost: service\r\n\r\n"
 
 
+LARGE = b"x" * (24 << 20)
+
+
 class Hurried(Connection):
     head_seconds = 0.2
+    answer_seconds = 0.5
+
+
+class Crowded(Connection):
+    answers_bytes = 2 * len(LARGE)
+
+
+class Paused(Connection):
+    stream_seconds = 0.5
 
 
 @contextmanager
-def port_of(app: FastAPI) -> Iterator[int]:
+def port_of(app: FastAPI, connection: type[Connection] = Hurried) -> Iterator[int]:
     """The port of the application behind such connections."""
-    server = uvicorn.Server(uvicorn.Config(app, http=Hurried, log_config=None, timeout_graceful_shutdown=5))
+    server = uvicorn.Server(uvicorn.Config(app, http=connection, log_config=None, timeout_graceful_shutdown=5))
     with listen("127.0.0.1", 0) as listening:
         thread = threading.Thread(target=server.run, args=([listening],))
         thread.start()
@@ -114,3 +128,71 @@ def test_connections_that_say_nothing_do_not_take_all_files_of_the_process(tmp_p
 def test_there_is_room_for_connections_and_for_the_files_of_stores():
     soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     assert soft // 4 < most_connections() < soft // 2
+
+
+@pytest.fixture
+def large(make_app) -> FastAPI:
+    app = make_app()
+
+    @app.get("/whole")
+    async def whole() -> Response:
+        return Response(LARGE)
+
+    @app.get("/pieces")
+    async def pieces() -> StreamingResponse:
+        async def made() -> AsyncIterator[bytes]:
+            for start in range(0, len(LARGE), 1 << 18):
+                yield LARGE[start : start + (1 << 18)]
+
+        return StreamingResponse(made())
+
+    return app
+
+
+def asked(port: int, path: str) -> socket.socket:
+    """A connection that has asked for something and reads nothing of it."""
+    one = socket.socket()
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
+    one.settimeout(30)
+    one.connect(("127.0.0.1", port))
+    one.sendall(f"GET {path} HTTP/1.1\r\nHost: service\r\n\r\n".encode())
+    return one
+
+
+def cut(connections: list[socket.socket], *, within: float = 30) -> list[socket.socket]:
+    """The first of the connections that the service cuts, which nobody has to read for."""
+    poll = select.poll()
+    for one in connections:
+        poll.register(one, 0)
+    by_file = {one.fileno(): one for one in connections}
+    return [by_file[file] for file, _ in poll.poll(1000 * within)]
+
+
+def is_whole(one: socket.socket) -> bool:
+    """Whether all of a large answer comes."""
+    got = 0
+    with suppress(ConnectionResetError):
+        while got < len(LARGE) and (data := one.recv(1 << 20)):
+            got += len(data)
+    return got >= len(LARGE)
+
+
+def test_an_answer_that_nobody_reads_is_cut_and_a_stream_may_pause(large):
+    with port_of(large) as port, asked(port, "/whole") as unread, asked(port, "/pieces") as paused:
+        assert cut([unread, paused]) == [unread]
+        assert is_whole(paused)
+
+
+def test_a_stream_that_pauses_for_too_long_is_cut(large):
+    with port_of(large, Paused) as port, asked(port, "/pieces") as paused:
+        assert cut([paused]) == [paused]
+
+
+def test_answers_that_nobody_reads_are_cut_where_there_are_too_many(large):
+    with port_of(large, Crowded) as port, ExitStack() as stack:
+        unread = [stack.enter_context(asked(port, "/whole")) for _ in range(4)]
+        first = cut(unread)
+        assert 0 < len(first) < 4
+        with asked(port, "/whole") as reading:
+            assert is_whole(reading)
+        assert any(is_whole(one) for one in unread if one not in first)

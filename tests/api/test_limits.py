@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
-from api_helpers import ask, client_of
+import json
+import select
+import socket
+from contextlib import ExitStack
 
-from api.limits import RateLimit
+import httpx2
+import pytest
+from api_helpers import ask, client_of, serving
+
+from api.limits import Limits, RateLimit
 from api.problems import Problem
 
 
@@ -64,3 +70,55 @@ def test_every_answer_has_the_headers_that_keep_browsers_safe(make_app, address:
     assert headers["x-content-type-options"] == "nosniff"
     assert headers["x-frame-options"] == "DENY"
     assert headers["content-security-policy"].startswith("default-src 'none'")
+
+
+def test_no_answer_repeats_the_host_that_a_request_names(client):
+    """A cache that keeps a page for all would show them the address that one client has made up."""
+    for path in (
+        "/",
+        "/mixtures/demo",
+        "/mixtures/demo/steps/3",
+        "/catalogs/demo",
+        "/v1/mixtures?limit=1",
+        "/docs",
+        "/x",
+    ):
+        answers = [client.get(path, headers={"Host": host}) for host in ("evil.example", "service")]
+        for answer in answers:
+            assert "evil.example" not in answer.text + str(answer.headers), path
+        assert answers[0].headers.get("etag") == answers[1].headers.get("etag"), path
+
+
+def sending(url: str, body: bytes, *, declared: int) -> socket.socket:
+    """A connection that has sent a part of a body, as large as it says."""
+    host, _, port = url.removeprefix("http://").partition(":")
+    one = socket.create_connection((host, int(port)), timeout=30)
+    head = f"POST /v1/mixtures/demo/what-if HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
+    one.sendall(f"{head}Content-Length: {declared}\r\n\r\n".encode() + body)
+    return one
+
+
+def test_a_body_that_does_not_come_is_refused(make_app, monkeypatch):
+    monkeypatch.setattr(Limits, "body_seconds", 0.3)
+    with serving(make_app()) as url, sending(url, b'{"phases":', declared=100) as one:
+        head, _, body = one.recv(1 << 16).partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 408 ")
+        assert json.loads(body)["code"] == "body-timeout"
+
+
+def test_bodies_that_are_sent_at_once_have_so_many_bytes(make_app, monkeypatch):
+    monkeypatch.setattr(Limits, "bodies_bytes", 1 << 20)
+    with serving(make_app()) as url, ExitStack() as stack:
+        part = b" " * (400 << 10)
+        first = stack.enter_context(sending(url, part, declared=500 << 10))
+        second = stack.enter_context(sending(url, part, declared=500 << 10))
+        ready, _, _ = select.select([first, second], [], [], 30)
+        (refused,) = ready
+        assert refused.recv(1 << 16).startswith(b"HTTP/1.1 503 ")
+        with httpx2.Client(base_url=url, timeout=30) as client:
+            assert client.post("/v1/mixtures/none/what-if", json={}).status_code == 404, "small ones are not counted"
+        other = first if refused is second else second
+        other.sendall(b" " * (100 << 10))
+        assert other.recv(1 << 16).startswith(b"HTTP/1.1 422 ")
+        with sending(url, b" " * (400 << 10) + b"x", declared=(400 << 10) + 1) as later:
+            assert later.recv(1 << 16).startswith(b"HTTP/1.1 422 "), "what was held is given back"
