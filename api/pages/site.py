@@ -96,7 +96,7 @@ def _mixture_files(mixture: LoadedMixture, others: Sequence[LoadedMixture]) -> I
 
 
 def _catalog_files(mixture: LoadedMixture, texts: ExampleTexts) -> Iterator[SiteFile]:
-    """The page of a mixture's catalog, and one for each cell and each domain, whose data are in the catalog's."""
+    """The page of a mixture's catalog, and one for each cell and each domain."""
     links, facts, asked = FileLinks(""), catalog_facts(mixture, moves=_this(mixture)), CatalogAsked()
     yield from _page(links.catalog(mixture.name), "catalog.html", catalog_view(facts, asked))
     for key in _keys(facts, asked):
@@ -104,7 +104,7 @@ def _catalog_files(mixture: LoadedMixture, texts: ExampleTexts) -> Iterator[Site
         if texts is ExampleTexts.NONE:
             panel = panel.model_copy(update={"examples": None})
         page = PanelPage(name=facts.name, ref=facts.ref, panel=panel)
-        yield from _page(links.cell(mixture.name, key), "catalog_cell.html", page, data=())
+        yield from _page(links.cell(mixture.name, key), "catalog_cell.html", page, data=(Format.JSON, Format.CSV))
 
 
 def _this(mixture: LoadedMixture) -> tuple[MoveView, ...]:

@@ -1,6 +1,6 @@
 """Sites in a folder, one a date: each is whole or not there, and those of other dates stay as they are.
 
-DIR/index.html, index.json    what there is, the newest first
+DIR/index.html, .json, .csv   what there is, the newest first
 DIR/2026.11.29/…              a site
 """
 
@@ -16,18 +16,20 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Literal
 
+import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from api.formats import json_bytes
+from api.formats import Format, json_bytes
 from api.pages.links import FileLinks
 from api.pages.render import render
 from api.pages.site import SiteFile
 from api.pages.site_place import begun, beside, clear, is_left_behind, locked, noted, put
+from api.table_writers import table_bytes
 from mixture.errors import MixtureError, Place
 from mixture.units import quote
 from mixture.whole_file import whole_file
 
-INDEX, PAGE = "index.json", "index.html"
+INDEX, PAGE, TABLE = "index.json", "index.html", "index.csv"
 _DATE = re.compile(r"[0-9]{4}\.[0-9]{2}\.[0-9]{2}")
 
 
@@ -61,6 +63,12 @@ class SiteIndex(BaseModel):
     made_by: Literal["mixture site"] = "mixture site"
     latest: str
     snapshots: tuple[Snapshot, ...]
+
+    def table(self) -> pa.Table:
+        """One row a mixture of a date."""
+        rows = [(one.date, mixture.name, mixture.digest) for one in self.snapshots for mixture in one.mixtures]
+        names = ("date", "mixture", "digest")
+        return pa.table({name: pa.array([row[i] for row in rows], pa.string()) for i, name in enumerate(names)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +118,7 @@ def site_index(folder: Path) -> SiteIndex | None:
         raise _in_use(folder / INDEX, "this is no index of a folder of sites, or a broken one") from None
     except FileNotFoundError:
         first = begun(folder)
-        own = {PAGE, first} if first else set()
+        own = {PAGE, TABLE, first} if first else set()
         names = sorted(path.name for path in folder.iterdir()) if folder.exists() else []
         for name in names:
             if name not in own and not is_left_behind(name):
@@ -155,7 +163,8 @@ def _write_index(folder: Path, snapshots: Sequence[Snapshot]) -> None:
     held = sorted((one for one in snapshots if (folder / one.date).is_dir()), key=lambda one: one.date, reverse=True)
     index = SiteIndex(latest=held[0].date, snapshots=tuple(held))
     page = render("site.html", _RootLinks(PAGE, index.latest), index).encode()
-    for name, data in ((PAGE, page), (INDEX, json_bytes(index))):
+    table = table_bytes(Format.CSV, index.table())
+    for name, data in ((PAGE, page), (TABLE, table), (INDEX, json_bytes(index))):
         with _named(folder / name), whole_file(folder / name) as path:
             path.write_bytes(data)
 

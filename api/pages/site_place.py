@@ -22,7 +22,7 @@ from mixture.errors import MixtureError, Place
 LOCK = ".site.lock"
 _DATE = re.compile(r"[0-9]{4}\.[0-9]{2}\.[0-9]{2}")
 _SITE = re.compile(r"\.([0-9]{4}\.[0-9]{2}\.[0-9]{2})\.[0-9a-f]{8}\.(tmp|old)")
-_INDEX = re.compile(r"\.index\.(html|json)\.[0-9a-f]{8}\.tmp")
+_INDEX = re.compile(r"\.index\.(html|json|csv)\.[0-9a-f]{8}\.tmp")
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 """Of Linux: renameat2(2)."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -30,8 +31,9 @@ from mixture.errors import MixtureError
 from mixture.plan import read_lock, write_lock
 
 DATE = "2026.11.29"
-MOST_BYTES = 3_000_000  # of four mixtures with 471 domains
-MOST_BYTES_A_DOMAIN = 6_000
+INDEX = ("index.csv", "index.html", "index.json")
+MOST_BYTES = 3_500_000  # of four mixtures with 471 domains
+MOST_BYTES_A_DOMAIN = 7_500
 
 
 def mixtures_in(*folders: Path):
@@ -56,30 +58,35 @@ def repository_site(tmp_path_factory):
 
 
 class Links(HTMLParser):
-    """What a page leads to and loads."""
+    """What a page leads to and loads, and what a fragment can name in it."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
         self.found: list[str] = []
+        self.ids: list[str] = []
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
         assert not any(name == "style" for name, _ in attrs), tag
+        self.ids += [value for name, value in attrs if name == "id"]
         self.found += [value for name, value in attrs if name in ("href", "src", "action") and value]
 
 
 def missing_in(folder: Path) -> list[str]:
-    """Links of pages that lead to no file, or ask a file something that it can not answer."""
+    """Links of pages that lead to no file, to no part of it, or ask a file something that it can not answer."""
     missing = []
-    for page in folder.rglob("*.html"):
-        for link in Links(page.read_text(encoding="utf-8")).found:
+    pages = {page.resolve(): Links(page.read_text(encoding="utf-8")) for page in folder.rglob("*.html")}
+    for page, links in pages.items():
+        assert len(links.ids) == len(set(links.ids)), page
+        for link in links.found:
             parts = urlsplit(link)
             if parts.scheme in ("http", "https"):
                 continue
             target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
             answers = not parts.query or target.parent.name == "steps"
+            answers &= not parts.fragment or (target in pages and parts.fragment in pages[target].ids)
             if parts.scheme or not target.is_file() or folder.resolve() not in target.parents or not answers:
-                missing.append(f"{page.relative_to(folder)}: {link}")
+                missing.append(f"{page.relative_to(folder.resolve())}: {link}")
     return missing
 
 
@@ -87,6 +94,21 @@ def test_every_link_of_every_file_leads_to_a_file(repository_site):
     folder, made = repository_site
     assert missing_in(folder) == []
     assert made.files == sum(path.is_file() for path in (folder / DATE).rglob("*"))
+
+
+def test_every_page_has_a_title_of_its_own_and_its_data_beside_it(repository_site):
+    folder, _ = repository_site
+    titles = Counter[str]()
+    for page in folder.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        titles[re.search("<title>(.+) · mixture</title>", text)[1]] += 1
+        if page.parent.name == "steps":  # what it looks up is in the lock
+            continue
+        for form in (".json", ".csv"):
+            data = page.with_suffix(form)
+            assert unquote(data.name) in map(unquote, Links(text).found), page
+            assert len(data.read_bytes()) > 20, data
+    assert [title for title, times in titles.items() if times > 1] == []
 
 
 def test_the_site_of_the_repository_is_small(repository_site):
@@ -190,10 +212,10 @@ def test_a_site_of_the_same_date_takes_the_place_of_the_one_before(tmp_path):
     write(tmp_path / "out", mixtures_in(MIXTURES / "demo", MIXTURES / "olmo-3-7b"))
     write(tmp_path / "out", mixtures_in(MIXTURES / "demo"))
     assert not (tmp_path / "out" / DATE / "mixtures" / "olmo-3-7b").exists()
-    assert names_in(tmp_path / "out") == [DATE, "index.html", "index.json"]
+    assert names_in(tmp_path / "out") == [DATE, *INDEX]
 
 
-@pytest.mark.parametrize("made", ["work.txt", "index.json", "index.html", f"{DATE}/mine.txt"])
+@pytest.mark.parametrize("made", ["work.txt", *INDEX, f"{DATE}/mine.txt"])
 def test_a_folder_with_something_else_in_it_is_left_as_it_is(tmp_path, made):
     there = tmp_path / "out" / made
     there.parent.mkdir(parents=True)
@@ -225,7 +247,7 @@ def test_a_site_that_can_not_be_finished_leaves_what_was_there(tmp_path):
         write_site(tmp_path / "out", DATE, [], broken())
     assert site_index(tmp_path / "out").snapshots == (before,)
     assert (tmp_path / "out" / DATE / "mixtures" / "demo" / "index.html").is_file()
-    assert names_in(tmp_path / "out") == [DATE, "index.html", "index.json"]
+    assert names_in(tmp_path / "out") == [DATE, *INDEX]
 
 
 WAITING = """
@@ -260,7 +282,7 @@ def test_a_folder_whose_first_run_was_killed_is_gone_on_with_and_cleared(tmp_pat
         pass
     assert [name for name in names_in(tmp_path / "out") if name.endswith(".tmp")]
     write(tmp_path / "out", mixtures_in(MIXTURES / "demo"))
-    assert names_in(tmp_path / "out") == [DATE, "index.html", "index.json"]
+    assert names_in(tmp_path / "out") == [DATE, *INDEX]
 
 
 @pytest.mark.parametrize("before", [None, "2026.11.28"])
@@ -294,7 +316,7 @@ def test_a_run_that_was_killed_between_the_site_and_the_index_holds_up_none(tmp_
     assert killed.returncode == -signal.SIGKILL
     assert (tmp_path / "out" / DATE / "index.html").read_bytes() == b"new"
     write(tmp_path / "out", demo, again)
-    assert names_in(tmp_path / "out") == sorted([*([before] if before else []), again, "index.html", "index.json"])
+    assert names_in(tmp_path / "out") == sorted([*([before] if before else []), again, *INDEX])
 
 
 def test_a_site_that_a_killed_run_had_put_aside_gets_its_place_back(tmp_path):

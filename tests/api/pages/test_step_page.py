@@ -107,6 +107,17 @@ def test_ranks_are_shown_where_their_number_is_given(page, service, look):
     page.get_by_role("link", name="rank 3", exact=True).click()
     first = page.get_by_role("region", name="Sequences").locator("tbody tr").first
     assert first.locator("th, td").all_text_contents()[:2] == ["96", "3"]
+    rows = page.get_by_role("region", name="Sequences").locator("tbody tr")
+    expect(rows).to_have_count(32)
+    expect(page.get_by_role("heading", name="Sequences of rank 3: slots 96 to 127 of 256")).to_be_visible()
+    page.get_by_role("navigation", name="Steps").get_by_role("link", name="next", exact=True).click()
+    expect(page.get_by_role("heading", name="Step 15,260 of demo")).to_be_visible()
+    expect(page.get_by_text("Rank 3 reads slots 96 to 127.")).to_be_visible()
+    page.get_by_label("Rank, from 0").fill("7")
+    page.get_by_role("button", name="Show who reads what").click()
+    expect(page.get_by_text("Rank 7 reads slots 224 to 255.")).to_be_visible()
+    page.get_by_role("link", name="all slots").click()
+    expect(page.get_by_role("heading", name="Sequences: slots 0 to 49 of 256")).to_be_visible()
     look("step-ranks-dark")
 
 
