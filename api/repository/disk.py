@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from api.repository.errors import RepositoryError
@@ -26,6 +26,12 @@ def make_folder(path: Path) -> None:
     """Make a folder, for this user alone where it is new."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.mkdir(mode=FOLDER_MODE, exist_ok=True)
+
+
+def keep_from_git(folder: Path) -> None:
+    """Let git pass over a folder: it may lie in somebody's repository, and holds a database and hashes of tokens."""
+    with suppress(OSError), open(folder / ".gitignore", "x", encoding="utf-8", opener=private) as file:
+        file.write("# Data of `mixture serve`, made by it.\n*\n")
 
 
 def private(path: str, flags: int) -> int:

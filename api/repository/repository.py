@@ -7,7 +7,7 @@ from pathlib import Path
 from sqlalchemy import text
 
 from api.repository.database import Database, open_engine, reached
-from api.repository.disk import make_folder
+from api.repository.disk import keep_from_git, make_folder
 from api.repository.errors import RepositoryError
 from api.repository.migrate import migrate, newest_revision, revision_of
 from api.repository.mixtures import Mixtures
@@ -34,6 +34,7 @@ class Repository(Mixtures, Runs, Tokens):
         try:
             with reached():
                 make_folder(data_dir)
+                keep_from_git(data_dir)
                 objects = Objects(data_dir / "objects")
                 migrate(database.engine)
                 database.hold()

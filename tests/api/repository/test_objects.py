@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from api.repository import RepositoryError
+from api.repository import Repository, RepositoryError
 from api.repository.objects import Objects
 
 
@@ -58,3 +59,19 @@ def test_what_a_writer_left_behind_that_was_killed_is_never_read(objects):
     assert caught.value.code == "object-missing"
     objects.put(b"whole")
     assert objects.get(digest) == b"whole"
+
+
+def test_git_passes_over_the_folder_of_the_service_and_its_own_file_for_that_stays(tmp_path):
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+
+    def untracked():
+        command = ["git", "-C", str(tmp_path), "status", "--porcelain", "--untracked-files=all"]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+    folder = tmp_path / "mixture-data"
+    Repository.open(folder).close()
+    assert (folder / "mixture.db").exists()
+    assert untracked() == ""
+    (folder / ".gitignore").write_text("objects/\n", encoding="utf-8")
+    Repository.open(folder).close()
+    assert "mixture-data/mixture.db" in untracked(), "what somebody has written there holds"
