@@ -47,6 +47,8 @@ from mixture.store import Store
 KEPT_GROUPS = 128
 KEPT_DIGESTS = 100_000
 KEPT_WHAT_IFS = 64
+MOST_CANDIDATES = 20
+"""Digests of a name that an ambiguous one is told."""
 START_SECONDS = 3.0
 """Many mixtures are read for so long before the first answer, and then beside them: 1,000 take minutes."""
 KEEP_AGAIN_SECONDS = 30.0
@@ -146,12 +148,14 @@ class Services:
         """The mixture that a reference names; a built-in one comes first, and nobody may publish under its name.
 
         A digest goes with every name that has ever led to it, whatever the name leads to now.
-        Raises Problem: 404 `unknown-mixture`, 503 where what is kept can not be read.
+        Raises Problem: 404 `unknown-mixture`, `digest-ambiguous`, 503 where what is kept can not be read.
         """
         asked = parse_ref(ref) if isinstance(ref, str) else ref
         if asked is None:
-            hint = "NAME, or NAME@sha256:DIGEST with all 64 digits, is right"
+            hint = "NAME, or NAME@sha256:DIGEST with all 64 digits, or the first 8 or more, is right"
             raise Problem(404, f"there is no mixture {ref!r}", code="unknown-mixture", hint=hint)
+        if asked.is_short:
+            asked = self._whole(asked)
         current = self.builtin_mixtures().get(asked.name)
         if current is not None and asked.digest in (None, current.digest):
             return current
@@ -165,6 +169,21 @@ class Services:
             raise self._unknown(asked) from error
         stores = self.stores if current is None else current.stores
         return self._kept.get((asked.name, record.digest), lambda: self._load(record, stores))
+
+    def _whole(self, short: Ref) -> Ref:
+        """The reference with all digits of the one digest that begins with these. Raises as `mixture` does."""
+        start, current = short.digest or "", self.builtin_mixtures().get(short.name)
+        found = {*self.repository.digests(short.name, start, limit=MOST_CANDIDATES)}
+        if current is not None and current.digest.startswith(start):
+            found.add(current.digest)
+        if not found:
+            raise self._unknown(short)
+        if len(found) > 1:
+            shown = [write_digest(digest) for digest in sorted(found)[:MOST_CANDIDATES]]
+            detail = f"several digests of {short.name!r} begin with {start}"
+            facts = {"candidates": shown}
+            raise Problem(404, detail, code="digest-ambiguous", hint=f"one of: {', '.join(shown)}", facts=facts)
+        return Ref(short.name, found.pop())
 
     def mixture_to_run(self, text: str) -> LoadedMixture:
         """The mixture that somebody trains on, by reference or by the digest of its lock alone, which is kept from now.
@@ -337,7 +356,9 @@ def asked_mixture(ref: RefText, services: AppServices) -> Asked:
     mixture = services.mixture(ref)
     parsed = parse_ref(ref)
     assert parsed is not None
-    is_for_good = parsed.digest is not None and services.is_kept(mixture)
+    is_for_good = parsed.digest == mixture.digest and services.is_kept(mixture)
+    if parsed.is_short:  # which may be ambiguous one day
+        parsed = Ref(parsed.name, mixture.digest)
     return Asked(mixture, parsed, Lifetime.FOR_GOOD if is_for_good else Lifetime.SHORT)
 
 

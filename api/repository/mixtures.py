@@ -91,6 +91,13 @@ class Mixtures:
             row = session.get_one(MixtureRow, move.to_digest)
             return _record(row, move.name, Source(move.source))
 
+    def digests(self, name: str, start: str, *, limit: int) -> list[str]:
+        """The digests (hex) that a name has ever pointed to, of those that begin with these digits, in order."""
+        of = (MoveRow.name == name, MoveRow.to_digest.startswith(start, autoescape=True))
+        with self.database.reading() as session:
+            found = select(MoveRow.to_digest).where(*of).distinct().order_by(MoveRow.to_digest).limit(limit)
+            return list(session.scalars(found))
+
     def bundle(self, digest: str) -> Bundle:
         """All that is kept of a mixture. Raises `unknown-mixture`, `object-missing`, `object-damaged`."""
         with self.database.reading() as session:

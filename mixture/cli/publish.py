@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import string
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +13,7 @@ import typer
 
 from mixture.cli.output import AsJson, print_json
 from mixture.cli.plan import SpecFile
-from mixture.cli.remote import DIGEST_DIGITS, Scope, To, Token, digest_of, explained, service_at
+from mixture.cli.remote import DIGEST_DIGITS, Scope, To, Token, explained, service_at
 from mixture.errors import MixtureError, Place, ServiceError
 from mixture.file_names import SPEC_FILE, STORE_TABLE
 
@@ -62,7 +63,7 @@ def publish(
     from mixture.plan import finding_json
     from mixture.spec import load_spec
 
-    digest = _digest(replaces)
+    digits = _digits(replaces)
     loaded = load_spec(spec)
     beside = spec.with_suffix(".lock.json")
     if lock is None and beside.is_file():
@@ -77,7 +78,9 @@ def publish(
     service = service_at(to, token)
     try:
         with explained(Scope.PUBLISH):
-            headers = {} if digest is None else {"If-Match": f'"{digest}"'}
+            if digits is not None and len(digits) < DIGEST_DIGITS:
+                digits = service.ask("GET", f"/v1/mixtures/{quote(name, safe='')}@sha256:{digits}")["digest"]
+            headers = {} if digits is None else {"If-Match": f'"sha256:{digits}"'}
             done = service.ask("PUT", f"/v1/mixtures/{quote(name, safe='')}", body, headers)
     except ServiceError as error:
         raise _here(error, loaded) from error
@@ -108,15 +111,19 @@ def _planned(spec: Spec, lock: Path | None) -> Plan:
     return planned
 
 
-def _digest(text: str | None) -> str | None:
-    """`sha256:…` of a digest with or without that mark."""
+def _digits(text: str | None) -> str | None:
+    """The digits of a digest, all or the first, with or without `sha256:`. Raises typer.BadParameter."""
     if text is None:
         return None
-    digits = digest_of(text)
-    if digits is None:
-        hint = f"all {DIGEST_DIGITS} digits are needed: GET /v1/mixtures/NAME says them"
+    digits = text.strip().lower().removeprefix("sha256:")
+    if not LEAST_DIGITS <= len(digits) <= DIGEST_DIGITS or not set(digits) <= set(string.hexdigits):
+        hint = f"its {DIGEST_DIGITS} digits, or the first {LEAST_DIGITS} or more: GET /v1/mixtures/NAME says them"
         raise typer.BadParameter(f"{text!r} is no digest: {hint}", param_hint="--replaces")
-    return f"sha256:{digits}"
+    return digits
+
+
+LEAST_DIGITS = 8
+"""Of a digest that is cut: fewer do not tell mixtures apart."""
 
 
 def _tables(spec: Spec) -> dict[str, str]:

@@ -159,6 +159,32 @@ def test_a_name_is_moved_by_who_names_the_digest_that_it_replaces(app, put):
     ]
 
 
+def test_a_digest_may_be_cut_to_its_first_digits_where_they_tell_it_from_others(app, put):
+    first = put("small").json()["digest"]
+    second = put("small", changed(), status=200, If_Match=f'"sha256:{first}"').json()["digest"]
+    for digits in (first[:8], first[:12], first[:63], first):
+        for below in ("", "/plan", "/composition?step=0"):
+            answer = ask(app, "GET", f"/v1/mixtures/small@sha256:{digits}{below}")
+            assert answer.json() == ask(app, "GET", f"/v1/mixtures/small@sha256:{first}{below}").json()
+        assert ("immutable" in answer.headers["Cache-Control"]) == (digits == first), "one day it may be ambiguous"
+    assert ask(app, "GET", f"/mixtures/small@sha256:{first[:12]}").status_code == 200
+    assert ask(app, "GET", f"/v1/mixtures/small@sha256:{first[:12]}/diff/small@sha256:{second[:12]}").status_code == 200
+    repository = app.state.services.repository
+    alike = replace(repository.bundle(second), digest=first[:12] + ("0" if first[12] != "0" else "1") * 52)
+    repository.publish("small", alike, expected=second, if_new=False, by="ann")
+    refused = ask(app, "GET", f"/v1/mixtures/small@sha256:{first[:12]}")
+    assert (refused.status_code, refused.json()["code"]) == (404, "digest-ambiguous")
+    assert refused.json()["facts"]["candidates"] == [f"sha256:{one}" for one in sorted((first, alike.digest))]
+    assert ask(app, "GET", f"/v1/mixtures/small@sha256:{first[:13]}").json()["digest"] == first
+    for digits, code in (
+        (first[:7], "unknown-mixture"),
+        ("0" * 20, "unknown-mixture"),
+        (first.upper()[:12], "unknown-mixture"),
+    ):
+        answer = ask(app, "GET", f"/v1/mixtures/small@sha256:{digits}")
+        assert (answer.status_code, answer.json()["code"]) in ((404, code), (422, "invalid-request"))
+
+
 @pytest.mark.parametrize("header", ['"sha256:12"', "*", '"a", "b"', "nothing", ""])
 def test_a_condition_that_says_no_digest_is_refused(put, header):
     put("small", status=422, code="precondition-invalid", If_Match=header)

@@ -95,7 +95,8 @@ def test_a_mixture_is_published_moved_and_published_again(run, small, at_service
     assert f"--replaces sha256:{digest}" in refused
     refused = run("publish", spec, "--name", "cli-small", "--replaces", "0" * 64, code=1).stderr
     assert "error[name-conflict]" in refused
-    for replaces in (digest, f"sha256:{digest}"):
+    assert "no digest" in run("publish", spec, "--name", "cli-small", "--replaces", digest[:7], code=2).stderr
+    for replaces in (digest, f"sha256:{digest}", digest[:12]):
         (moved,) = lines(run("publish", spec, "--name", "cli-small", "--replaces", replaces, "--json"))
         assert moved["digest"] == read_lock(small / "mixture.lock.json").digest
     assert moved["change"] == "unchanged", "the second time it is there already"
