@@ -73,7 +73,8 @@ def ingest(
     is read of a dataset that has several. `labels: {cluster: c03, quality: 4}`
     become columns of the store's catalog. `holdout: {share: 0.1%, max: 10M tokens}`, of a domain or beside `domains` of
     all, makes domains NAME@validation. Beside `domains` may stand `end_of_document`, the tokenizer's token for it,
-    `tokenizer_name`, `dtype`, uint16 or uint32, and `overview`, the path of an overview.json to keep with the store.
+    `end_of_document_in_text`, drop or keep, for texts that end with it themselves, `tokenizer_name`, `dtype`, uint16 or
+    uint32, and `overview`, the path of an overview.json to keep with the store.
 
     Rows that are no documents are left out, counted by reason, and listed in the store's quarantine.parquet. Files that
     cannot be read end the ingest, all of them at once; with --skip-unreadable they are left out, too.
