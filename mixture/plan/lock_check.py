@@ -74,17 +74,18 @@ def check_lock(
         changes = _changes_of_tokens(lock, catalog)
         if not changes:
             raise
-        raise _catalog_changed(lock, spec, catalog, changes) from error
+        raise _catalog_changed(lock, spec, catalog, changes, None) from error
     if lock.catalog_digest != catalog.digest:
-        raise _catalog_changed(lock, spec, catalog, _with_epochs(lock, plan, _changes_of_tokens(lock, catalog)))
+        changes = _with_epochs(lock, plan, _changes_of_tokens(lock, catalog))
+        raise _catalog_changed(lock, spec, catalog, changes, plan)
     if content is not None:
-        _check_content(lock, spec, {domain.name: content.get(domain.name) for domain in drawable(catalog)})
+        _check_content(lock, plan, {domain.name: content.get(domain.name) for domain in drawable(catalog)})
     for what, path, locked, now in _differences(lock, plan):
         raise LockError(
             f"the spec no longer gives this lock: {what} is {_shown(locked)} in the lock, and now {_shown(now)}",
             code="spec-changed",
             place=spec.place(path),
-            hint="lock again, or take the change back",
+            hint=_remedy(lock, plan, "take the change back"),
             field=path,
             locked=locked,
             now=now,
@@ -95,12 +96,29 @@ def check_lock(
             " step and no weight, such as `max_epochs`",
             code="spec-changed",
             place=spec.place(""),
-            hint="lock again, or take the change back",
+            hint=_remedy(lock, plan, "take the change back"),
             field="spec",
             locked=lock.spec_digest,
             now=plan.spec_digest,
         )
     return plan
+
+
+def _remedy(lock: Lock, plan: Plan | None, back: str) -> str:
+    """What to do where spec and catalog give another run: what would be refused is not among it.
+
+    plan: what they give now, from the last amendment on; None where they give none
+    """
+    if plan is None or plan.refusals:
+        return f"{back}: what they give now is refused"
+    if lock.amends is not None:
+        return f"`mixture amend LOCK SPEC --at-step {lock.amends.step}`, or at a later step; or {back}"
+    if lock.data.pools:
+        return f"make the ladder again that it is a rung of, or {back}"
+    return f"lock again, or {back}"
+
+
+_BACK = "go back to the catalog that the lock was made from"
 
 
 def _again(lock: Lock) -> Amendment | None:
@@ -142,7 +160,9 @@ def _with_epochs(lock: Lock, plan: Plan, changes: list[DomainChange]) -> list[Do
     return sorted(full, key=lambda change: not change.is_over)
 
 
-def _catalog_changed(lock: Lock, spec: Spec, catalog: Catalog, changes: list[DomainChange]) -> LockError:
+def _catalog_changed(
+    lock: Lock, spec: Spec, catalog: Catalog, changes: list[DomainChange], plan: Plan | None
+) -> LockError:
     if changes:
         more = f"; and {len(changes) - _SHOWN} more" if len(changes) > _SHOWN else ""
         what = "; ".join(str(change) for change in changes[:_SHOWN]) + more
@@ -152,14 +172,14 @@ def _catalog_changed(lock: Lock, spec: Spec, catalog: Catalog, changes: list[Dom
         f"the catalog changed since the lock was made: {what}",
         code=FindingCode.CATALOG_CHANGED.value,
         place=spec.place("catalog"),
-        hint="lock again, or go back to the catalog that the lock was made from",
+        hint=_remedy(lock, plan, _BACK),
         changes=tuple(changes),
         locked=lock.catalog_digest,
         now=catalog.digest,
     )
 
 
-def _check_content(lock: Lock, spec: Spec, content: Mapping[str, str | None]) -> None:
+def _check_content(lock: Lock, plan: Plan, content: Mapping[str, str | None]) -> None:
     """A store with the same figures and other text is another store; so is one where there was none, or the reverse."""
     for name, now in content.items():
         locked = lock.content.get(name)
@@ -174,8 +194,9 @@ def _check_content(lock: Lock, spec: Spec, content: Mapping[str, str | None]) ->
         raise LockError(
             message,
             code=FindingCode.CATALOG_CHANGED.value,
-            place=spec.place("catalog"),
-            hint="lock again, or go back to the catalog that the lock was made from",
+            place=plan.spec.place("catalog"),
+            # Text that an amended run has read may not change.
+            hint=_BACK if lock.amends is not None and locked is not None else _remedy(lock, plan, _BACK),
             domain=name,
             locked=locked,
             now=now,

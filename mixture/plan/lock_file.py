@@ -64,7 +64,7 @@ def parse_lock(data: bytes, *, place: Place) -> Lock:
             f"the lock's digest is {file.digest}, its fields give {found}: it was changed by hand or damaged",
             code="lock-digest",
             key="digest",
-            hint="make it again with `mixture lock`",
+            hint="take it from git again; the spec is what to change",
         )
     try:
         lock = lock_of(file, place)
