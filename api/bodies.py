@@ -21,7 +21,7 @@ from starlette.types import Message
 from api.problems import InvalidBodyError, Problem, first_errors
 from api.threads import Work, threads_of
 from mixture.json_text import RepeatedKeyError, unique_object
-from mixture.names import odd_character
+from mixture.names import is_blank, odd_character
 
 LONGEST_SHOWN = 100
 
@@ -30,6 +30,8 @@ def _visible(text: str) -> str:
     odd = odd_character(text)
     if odd is not None:
         raise ValueError(f"it holds the control character {odd!r}")
+    if is_blank(text):
+        raise ValueError("it has no visible character")
     return text
 
 

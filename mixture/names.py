@@ -18,11 +18,24 @@ LONGEST_NAME = 200
 # Characters that are not seen, or end a line: control (the schedule's keys are joined by one), lone surrogates, and
 # the line and paragraph separators.
 _NOT_IN_NAMES = {"Cc", "Cs", "Zl", "Zp"}
+# Those that turn the order of all that follows them: a page would show another text than the one that is there.
+_REORDER = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+# White space, control characters, and those without width: a text of these alone is empty to who reads it. The list
+# is ours, for that of Python's own tables differs between its versions.
+_BLANK = re.compile(
+    "[\x00-\x20\x7f-\xa0\xad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f"
+    "\u205f-\u206f\u2800\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb]*"
+)
 
 
 def odd_character(name: str) -> str | None:
     """The first character that may not stand in a name, or None."""
-    return next((character for character in name if unicodedata.category(character) in _NOT_IN_NAMES), None)
+    return next((one for one in name if unicodedata.category(one) in _NOT_IN_NAMES or one in _REORDER), None)
+
+
+def is_blank(text: str) -> bool:
+    """Whether a text has nothing that is seen: it is empty, or has only white space and characters without width."""
+    return _BLANK.fullmatch(text) is not None
 
 
 def is_held_out(name: str) -> bool:

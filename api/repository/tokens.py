@@ -15,7 +15,7 @@ from api.repository.errors import RepositoryError
 from api.repository.models import TokenRow
 from api.repository.records import Scope, TokenRecord
 from mixture.errors import nearest
-from mixture.names import LONGEST_NAME, odd_character
+from mixture.names import LONGEST_NAME, is_blank, odd_character
 
 _PREFIX = "mixture_"  # so that tools that look for secrets in text can find one
 
@@ -44,7 +44,7 @@ class Tokens:
 
         Raises `name-invalid`.
         """
-        if not name or len(name) > LONGEST_NAME or odd_character(name) is not None:
+        if is_blank(name) or len(name) > LONGEST_NAME or odd_character(name) is not None:
             hint = f"one line of up to {LONGEST_NAME} visible characters is right"
             message = f"{name[:LONGEST_NAME]!r} can not be the name of a token"
             raise RepositoryError(message, code="name-invalid", hint=hint)

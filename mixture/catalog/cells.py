@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from mixture.catalog.table import Cell, Table
 from mixture.errors import CatalogError, UnitError
-from mixture.names import odd_character
+from mixture.names import is_blank, odd_character
 from mixture.units import LARGEST_COUNT, Unit, format_exact, parse_quantity, quote, whole_number
 
 LARGEST_EXACT_DOUBLE = 2**53
@@ -65,8 +65,8 @@ def domain_name(table: Table, row: int, column: str) -> str:
     if isinstance(cell, Decimal) and cell.is_finite() and Fraction(cell).denominator == 1:
         cell = int(cell)
     whole = isinstance(cell, int) and not isinstance(cell, bool)
-    if cell is None or not (isinstance(cell, str) or whole) or not str(cell).strip():
-        found = "is empty" if cell is None or not str(cell).strip() else f"is {cell_text(cell)}, not a text"
+    if cell is None or not (isinstance(cell, str) or whole) or is_blank(str(cell)):
+        found = "is empty" if cell is None or is_blank(str(cell)) else f"is {cell_text(cell)}, not a text"
         raise table.error(f"the name in column {quote(column)} {found}", row=row, code="bad-name", column=column)
     text = str(cell)
     odd = odd_character(text)

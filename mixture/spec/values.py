@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from mixture.errors import StoreError, UnitError, nearest
-from mixture.names import DIGEST_MARK, HELD_OUT_ENDING, LONGEST_NAME, is_held_out, odd_character
+from mixture.names import DIGEST_MARK, HELD_OUT_ENDING, LONGEST_NAME, is_blank, is_held_out, odd_character
 from mixture.objects import Address, located
 from mixture.spec.errors import refuse
 from mixture.spec.nodes import Mapping, Node, Scalar
@@ -34,6 +34,8 @@ def read_text(node: Node) -> str:
     """A text as written, whatever YAML takes it for: `no`, `08`, `1e3` and `null` are names like any other."""
     text = read_scalar(node).text
     _check_characters(node, text)
+    if is_blank(text):
+        refuse(node.place, "this has no visible character", code="missing-value", hint="a value is right here")
     return text
 
 

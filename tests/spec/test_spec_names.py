@@ -28,12 +28,24 @@ def test_names_that_yaml_reads_as_one_value_stay_apart(read_phase):
     assert list(weights.shares) == ["8", "08", "8.0", "no", "false"]
 
 
-@pytest.mark.parametrize("name", [r"a\nb", r"a\0", r"\x1f", r"\e[31m", r"\u2028", r"\ud800", r"\x85"])
+@pytest.mark.parametrize(
+    "name", [r"a\nb", r"a\0", r"\x1f", r"\e[31m", r"\u2028", r"\ud800", r"\x85", r"a\u202e", r"\u2066a"]
+)
 def test_a_name_with_a_control_character_is_refused(read_phase, name):
     with pytest.raises(SpecFileError) as caught:
         read_phase(f'weights: {{"{name}": 1}}')
     assert caught.value.code == "control-character"
     assert str(caught.value).isprintable()
+
+
+def test_a_name_that_nobody_sees_is_missing(read_text):
+    rest = "catalog: cells.csv\nsequence_length: 4096\nbatch: 8 sequences\nbudget: 100 steps\n"
+    rest += "phases: [{phase: all, weights: uniform}]\n"
+    for name in ("' '", '"\\u200b"', '"\\u00a0\\u3000"', '"\\ufeff\\u2800"'):
+        with pytest.raises(SpecFileError) as caught:
+            read_text(f"mixture: {name}\n{rest}")
+        assert caught.value.code == "missing-value", name
+    assert read_text(f'mixture: "a\\u200bb"\n{rest}').mixture == "a\u200bb"
 
 
 def test_the_name_of_a_mixture_is_no_longer_than_a_page_can_show(read_text):

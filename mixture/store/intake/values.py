@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence, Set
 from decimal import Decimal
 from enum import StrEnum
@@ -11,16 +10,10 @@ from fractions import Fraction
 
 import pyarrow as pa
 
-from mixture.names import LONGEST_NAME, is_held_out, odd_character
+from mixture.names import LONGEST_NAME, is_blank, is_held_out, odd_character
 from mixture.store.intake.report import Reason
 from mixture.units import format_exact
 
-# White space, control characters, and those without width: a text of these alone would be an empty document. The list
-# is ours, for that of Python's own tables differs between its versions.
-_BLANK = re.compile(
-    "[\x00-\x20\x7f-\xa0\xad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f"
-    "\u205f-\u206f\u2800\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb]*"
-)
 _EXACT = 2**53
 """Up to this every whole number is a float64."""
 
@@ -73,7 +66,7 @@ def document_text(value: object) -> str | Reason:
         return Reason.NOT_TEXT
     if not value:
         return Reason.EMPTY_TEXT
-    if _BLANK.fullmatch(value):
+    if is_blank(value):
         return Reason.BLANK_TEXT
     try:
         value.encode()

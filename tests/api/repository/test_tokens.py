@@ -57,6 +57,13 @@ def test_a_revoked_token_is_not_found_any_more_and_stays_in_the_list(repository)
     assert caught.value.code == "unknown-token"
 
 
+@pytest.mark.parametrize("name", ["", " ", "\u200b\u00a0", "a\nb", "\x1b[31m", "a\u202eb", "a" * 201])
+def test_the_name_of_a_token_is_text_that_people_see(repository, name):
+    with pytest.raises(RepositoryError) as caught:
+        repository.add_token(name, [Scope.RUN])
+    assert caught.value.code == "name-invalid"
+
+
 def test_an_unknown_scope_is_refused_with_the_nearest():
     assert read_scope("publish") is Scope.PUBLISH
     with pytest.raises(RepositoryError, match="'publish'") as caught:
