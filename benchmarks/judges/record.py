@@ -30,11 +30,12 @@ def allowed(name: str, expected: int) -> int:
     """How many sequences of a domain a trainer may draw beside the lock's, by the file that it was given.
 
     Counts are exact. Shares are within a sequence, but for Energon's blend, which draws at random: five standard
-    deviations of that.
+    deviations of that; so do Hugging Face's datasets, and Levanter within a block.
     """
     if ".choose." in name or ".epochized." in name:
         return 0
-    return 5 * isqrt(expected) if ".energon." in name else 1
+    is_random = any(f".{trainer}." in name for trainer in ("energon", "hf", "levanter"))
+    return 5 * isqrt(expected) if is_random else 1
 
 
 def differences(drawn: Mapping[str, Mapping[str, int]], lock: Mapping[str, Mapping[str, int]]) -> list[str]:

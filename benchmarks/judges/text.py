@@ -46,6 +46,8 @@ ASKED = {
     "energon": Asked("energon", "../webdataset/{file}", WeightUnit.SEQUENCES),
     "olmo": Asked("olmo", "npy/{file}.npy"),
     "nanotron": Asked("nanotron", "datatrove/{file}"),
+    "levanter": Asked("levanter", "{domain}"),
+    "hf": Asked("hf", "{domain}", WeightUnit.SEQUENCES),
     "olmix": Asked("olmix", "npy/{file}.npy"),
 }
 """By trainer."""

@@ -17,6 +17,8 @@ import numpy as np
 END = 256
 LETTERS = {ord(name[0]): name for name in ("books", "code", "rare", "web")}
 """Every token of a domain is its first letter, but for the one that ends a document."""
+PHASES = {"early": 3_200, "late": 800}
+"""Sequences of each phase."""
 Drawn = dict[str, dict[str, int]]
 """Sequences, by file of the export and by domain."""
 

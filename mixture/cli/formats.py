@@ -81,7 +81,7 @@ def export_(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write a mixture for a trainer. What its format can not say goes to standard error, and into the file's head."""
+    """Write a mixture for a trainer. What its format cannot say goes to standard error, and into the file's head."""
     from mixture.formats import export, format_of
 
     made = format_of(form)
@@ -127,7 +127,9 @@ def _unit(name: str | None) -> WeightUnit | None:
     try:
         return WeightUnit(name)
     except ValueError as error:
-        raise typer.BadParameter(f"{name!r} is not sequences, documents or tokens", param_hint="--unit") from error
+        raise typer.BadParameter(
+            f"expected one of: sequences, documents, tokens; not {name!r}", param_hint="--unit"
+        ) from error
 
 
 def _print_files(exported: Exported, *, as_json: bool) -> None:
@@ -245,10 +247,10 @@ def _write_imported(imported: Imported, out: Path) -> list[Path]:
     there = next((path for path in paths if path.exists()), None)
     if there is not None:
         raise FormatError(
-            "there is a file of this name already",
+            "the file exists",
             code="file-exists",
             place=Place(file=str(there)),
-            hint="-o DIR names a folder that has none",
+            hint="give another folder with -o DIR",
         )
     out.mkdir(parents=True, exist_ok=True)
     for path, text in zip(paths, imported.files.values(), strict=True):

@@ -42,7 +42,7 @@ def format_of(name: str) -> MixtureFormat:
     form = FORMATS.get(name)
     if form is None:
         hint = nearest(name, FORMATS) or f"formats: {', '.join(FORMATS)}"
-        raise FormatError(f"there is no format {quote(name)}", code="unknown-mixture-format", hint=hint, name=name)
+        raise FormatError(f"unknown format {quote(name)}", code="unknown-mixture-format", hint=hint, name=name)
     return form
 
 

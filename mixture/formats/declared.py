@@ -14,7 +14,7 @@ from mixture.spec.source import decode_source, read_source
 
 
 class KeyedBy(Enum):
-    """What the weights of a file stand at: names of domains, or paths of their text."""
+    """What the weights of a file are keyed by: names of domains, or paths of their text."""
 
     DOMAIN = auto()
     PATH = auto()

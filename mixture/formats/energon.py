@@ -78,14 +78,14 @@ def write(run: Run) -> Bodies:
             remarks.append(
                 Remark(
                     "domains-vanish",
-                    f"in phase {stage.name} the weights of {names_of(never, quote)} are below 2^-24, which Energon's"
-                    " 32-bit sums do not see",
+                    f"in phase {stage.name} the weights of {names_of(never, quote)} are below 2^-24: Energon's 32-bit"
+                    " sums lose them",
                 )
             )
         none = [run.domains[d].name for d, (count, _) in samples.items() if not count]
         if none:
             message = (
-                f"in phase {stage.name} {names_of(none, quote)} would give no sample, and blend_epochized has none"
+                f"in phase {stage.name} {names_of(none, quote)} would give no sample: blend_epochized leaves them out"
             )
             remarks.append(Remark("domains-left-out", message))
     return Bodies(tuple(files), tuple(remarks))
@@ -105,7 +105,7 @@ def _samples(run: Run, stage: Stage, domain: int) -> tuple[int, int]:
 
 
 def _repetitions(count: int, samples: int) -> str:
-    """Repetitions that give a count: Energon cuts their fraction of the samples down to a whole number, as floats are,
+    """Repetitions that give a count: Energon rounds their fraction of the samples down to an integer, as floats are,
     and half a sample more keeps it from being one short.
     """
     return plain(decimal(Fraction(2 * count + 1, 2 * samples), digits=FLOAT_DIGITS))
@@ -169,7 +169,7 @@ def _read(source: SourceFile, unit: WeightUnit) -> Declared:
     if train.unit == "tokens":
         unit = WeightUnit.TOKENS
     elif train.unit not in (None, "samples"):
-        left_out.read_as(f"blend_weight_unit {quote(train.unit)} is a measure of the task's own; read as {unit}")
+        left_out.read_as(f"blend_weight_unit {quote(train.unit)} is defined by the task; read as {unit}")
     phase = DeclaredPhase(weights, root.place, name=phase_name(source), epochs=epochs, counts=train.key not in _WEIGHED)
     return Declared((phase,), keyed_by=KeyedBy.PATH, unit=unit, remarks=left_out.remarks())
 
@@ -185,8 +185,8 @@ def _amounts(rows: Sequence[_Row], left_out: LeftOut) -> tuple[dict[str, Fractio
         parts = list(dict.fromkeys(row.part for row in own))
         if len(parts) > 1:
             left_out.read_as(
-                f"how large the splits {listed([quote(part) for part in parts])} of {quote(path)} are is not in the"
-                " file; each is taken for an equal part of it"
+                f"the file does not say how large the splits {listed([quote(part) for part in parts])} of {quote(path)}"
+                " are; each is read as an equal part"
             )
         for row in own:
             times = row.amount * row.range.share / len(parts)
@@ -230,7 +230,7 @@ def _expected(node: Node, *, words: Sequence[str]) -> None:
 
 
 def _read_section(node: Node, *, where: _Where, amount: str | None = None) -> _Section:
-    """A blend, a join or one dataset; inside a blend, what stands in it, with its weight or repetitions."""
+    """A blend, a join or one dataset; inside a blend, each entry with its weight or repetitions."""
     if where.depth > _DEEPEST:
         message = f"metadatasets are nested more than {_DEEPEST} deep"
         refuse(node.place, message, code="not-a-metadataset", hint="a metadataset that names itself has no end")
@@ -326,10 +326,15 @@ def _read_subset(node: Node) -> _Range:
     fields = read_fields(node, {"range": partial(items, read=_read_bound)}, required=("range",))
     bounds: list[tuple[Fraction | None, bool]] = fields["range"]
     if len(bounds) != 2:
-        refuse(node.place, "a range has two ends", code="not-a-range", hint="[0%, 50%], [100, 200] or [100, end]")
+        refuse(
+            node.place,
+            "expected the two ends of a range",
+            code="not-a-range",
+            hint="[0%, 50%], [100, 200] or [100, end]",
+        )
     (first, is_share), (end, is_end_share) = bounds
     if first is None or (end is not None and (is_share != is_end_share or end < first)):
-        refuse(node.place, "this is not a range", code="not-a-range", hint="[0%, 50%], [100, 200] or [100, end]")
+        refuse(node.place, "expected a range", code="not-a-range", hint="[0%, 50%], [100, 200] or [100, end]")
     if is_share:
         return _Range(share=(Fraction(1) if end is None else end) - first)
     return _Range(first=int(first), end=None if end is None else int(end))
@@ -344,12 +349,12 @@ def _read_bound(node: Node) -> tuple[Fraction | None, bool]:
         return Fraction(whole(node)), False
     share = number(replace(read_scalar(node), text=text.removesuffix("%"), quoted=False)) / 100
     if share > 1:
-        refuse(node.place, f"{quote(text)} is more than all of it", code="out-of-range", hint="0% to 100%")
+        refuse(node.place, f"{quote(text)} is more than 100%", code="out-of-range", hint="expected 0% to 100%")
     return share, True
 
 
 def _within(row: _Row, outer: _Range) -> _Range:
-    """The range of a row inside the range of what it is in; indices of samples are right at a dataset only."""
+    """The range of a row inside the range of what it is in; sample indices have a meaning at a dataset only."""
     if outer.first or outer.end is not None:
         if row.range != _Range():
             refuse(row.place, "a range of sample indices holds another range", code="not-a-range", hint="use shares")
@@ -362,7 +367,7 @@ FORMAT = MixtureFormat(
     title="Megatron-Energon: blend and blend_epochized",
     units=(WeightUnit.DOCUMENTS, WeightUnit.SEQUENCES),
     holds=frozenset(),
-    draws="Energon draws a blend at random in every worker, so that counts wander; blend_epochized has the lock's"
+    draws="Energon draws a blend at random in every worker, so that counts vary; blend_epochized has the lock's"
     " counts over a pass by one worker, and each further one rounds its part down.",
     version="megatron-energon 7.4.1",
     write=write,

@@ -21,7 +21,7 @@ class Exported:
 
     files:   texts by file name, in the order to be read; names are of letters that every file system takes
     unit:    what the weights in them count
-    remarks: what the format can not express; in files that have comments they stand at the top, too
+    remarks: what the format cannot express; files that have comments begin with them
     """
 
     mixture: str
@@ -78,7 +78,7 @@ def _unit(form: MixtureFormat, unit: WeightUnit | None) -> WeightUnit:
     raise FormatError(
         f"{form.name} does not draw {unit}",
         code="unit-not-drawn",
-        hint=f"it draws {' or '.join(form.units)}",
+        hint=f"expected one of: {', '.join(form.units)}",
         unit=unit.value,
     )
 

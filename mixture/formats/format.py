@@ -58,7 +58,7 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Bodies:
-    """What a format makes of a run: files, and what this format in particular can not say of it."""
+    """What a format makes of a run: files, and what this format in particular cannot say of it."""
 
     files: tuple[Body, ...]
     remarks: tuple[Remark, ...] = ()
@@ -74,9 +74,9 @@ class MixtureFormat:
     holds:  what may change within one file; what may not goes into a file each, or into a remark
     draws:  a sentence on how its reader turns weights into data, which says how exact they are there
     version: the trainer's version that the files are for, and that they were tried with; None where there is no trainer
-    continues: whether a phase goes on in each domain's text where the one before it in the file ended
+    continues: whether a phase continues in each domain's text where the one before it in the file ended
     write:  files for a run
-    read:   what files say, each a phase of its own or one with all of them; None where there is no way back
+    read:   what files say, each a phase of its own or one with all of them; None where it cannot be imported
     """
 
     name: str

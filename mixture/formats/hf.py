@@ -69,10 +69,10 @@ def _read(source: SourceFile, unit: WeightUnit) -> Declared:
     probabilities = said.get("probabilities") or [Fraction(1)] * len(datasets)
     if len(datasets) != len(probabilities):
         message = f"{len(datasets):,} datasets and {len(probabilities):,} probabilities"
-        refuse(root.place, message, code="weights-missing", hint="each dataset has one")
+        refuse(root.place, message, code="weights-missing", hint="give each dataset one")
     for i, name in enumerate(datasets):
         if name in datasets[:i]:
-            refuse(root.place, f"{quote(name)} stands twice", code="duplicate-source", hint="one of them is right")
+            refuse(root.place, f"{quote(name)} is listed twice", code="duplicate-source", hint="remove one of the two")
     return Declared(
         phases=(DeclaredPhase(dict(zip(datasets, probabilities, strict=True)), root.place, name=phase_name(source)),),
         keyed_by=KeyedBy.PATH,
@@ -87,7 +87,7 @@ FORMAT = MixtureFormat(
     title="Hugging Face datasets: the arguments of interleave_datasets",
     units=(WeightUnit.DOCUMENTS, WeightUnit.SEQUENCES),
     holds=frozenset(),
-    draws="interleave_datasets draws each example at random by the probabilities, so that counts wander.",
+    draws="interleave_datasets draws each example at random by the probabilities, so that counts vary.",
     version="datasets 5.0.1",
     write=write,
     read=read,

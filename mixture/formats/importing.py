@@ -74,9 +74,11 @@ def import_mixture(
     """
     given = given or Given()
     if form.read is None:
-        raise FormatError(f"{form.name} can not be imported", code="no-way-back", hint="the lock has all that it says")
+        raise FormatError(
+            f"{form.name} cannot be imported", code="no-way-back", hint="the lock has all that the table says"
+        )
     if given.unit is not None and given.unit not in form.units:
-        hint = f"it draws {' or '.join(form.units)}"
+        hint = f"expected one of: {', '.join(form.units)}"
         raise FormatError(f"{form.name} does not draw {given.unit}", code="unit-not-drawn", hint=hint)
     declared = form.read(files, given.unit or form.unit)
     remarks = [*declared.remarks]
@@ -102,15 +104,19 @@ def import_mixture(
     if not catalog.sizes:
         catalog.sizes = _sizes_read(phases, weights, length or usual, batch or BATCH_SEQUENCES)
         if not catalog.sizes:
-            raise catalog.needed("it does not say how many tokens its domains have")
-        message = f"how many tokens the domains have is not in the file; {CATALOG_FILE} has of each as many as the run"
-        remarks.append(Remark("sizes-not-in-the-file", f"{message} reads, so that each is read once: correct it"))
+            raise catalog.needed("the file does not say how many tokens its domains have")
+        message = (
+            f"the file does not say how many tokens the domains have; {CATALOG_FILE} gives each as many as the run"
+        )
+        remarks.append(Remark("sizes-not-in-the-file", f"{message} reads, one epoch: correct them where you know more"))
     phases = _one_measure(phases, length or usual, batch or BATCH_SEQUENCES)
     phases, budget, extents = _extents(phases, catalog, remarks, step_tokens)
     for what, value, default in (("sequence length", length, usual), ("batch", batch, BATCH_SEQUENCES)):
         if value is None:
             remarks.append(
-                Remark("not-in-the-file", f"the {what} is not said; {default:,} is set, change it in the spec")
+                Remark(
+                    "not-in-the-file", f"the file does not say the {what}; {default:,} is set: change it in the spec"
+                )
             )
     name = given.name or declared.name or files[0].path.name.partition(".")[0]
     spec = SpecFields(
@@ -187,7 +193,7 @@ class _CatalogOf:
             f"{quote(key)} is not a domain of the catalog",
             code="unknown-domain",
             place=place,
-            hint=nearest(key, self.sizes) or "each that has a weight has a row there",
+            hint=nearest(key, self.sizes) or "every domain with a weight needs a row in the catalog",
             domain=key,
         )
 
@@ -222,11 +228,11 @@ class _Weighed:
         if len(epochs) == 1 and not own and not catalog.sizes:
             own, epochs = dict.fromkeys(epochs, Fraction(1)), {}  # all of it, however large it is
         if epochs and not catalog.sizes:
-            raise catalog.needed("it says how often domains are read, and not how many tokens they have")
+            raise catalog.needed("the file gives epochs of domains, but not how many tokens they have")
         is_documents = unit is WeightUnit.DOCUMENTS and bool(own)
         if is_documents:
             if table is None:
-                raise catalog.needed(f"its weights count {unit}, and tokens are shared out")
+                raise catalog.needed(f"its weights count {unit}, which only a table of the domains converts to tokens")
             own = token_weights(own, table)
         elif unit is WeightUnit.SEQUENCES and (epochs or phase.passes is not None):
             own = {name: count * sequence_length for name, count in own.items()}
@@ -247,16 +253,18 @@ class _Weighed:
         """Shares of tokens by domain: as written where they are such and sum to 1, else divided, to 15 places."""
         total = sum(self.weights.values(), Fraction(0))
         if not total:
-            raise FormatError("all weights are 0: nothing could be drawn", code="weights-all-zero", place=self.place)
+            raise FormatError("all weights are 0", code="weights-all-zero", place=self.place)
         if self.counted:
-            message = f"phase {phase}: weights of {self.counted} are made shares of tokens by the catalog's sizes"
+            message = (
+                f"phase {phase}: weights of {self.counted} are converted to shares of tokens with the catalog's sizes"
+            )
             remarks.append(Remark("weights-converted", message))
         elif abs(total - 1) <= SUM_TOLERANCE:
             if all(_is_decimal(weight) for weight in self.weights.values()):
                 yield from self.weights.items()
                 return
         else:
-            message = f"phase {phase}: weights sum to {decimal(total)}, and are divided by it"
+            message = f"phase {phase}: weights sum to {decimal(total)} and are divided by that"
             remarks.append(Remark("weights-divided", message))
         whole = apportion([weight / total for weight in self.weights.values()], WHOLE)
         yield from zip(self.weights, (Fraction(part, WHOLE) for part in whole), strict=True)
@@ -301,7 +309,7 @@ def _settled(what: str, said: Sequence[T | None], given: T | None) -> T | None:
     other = next((value for value in known if given is not None and value != given), None)
     if other is not None:
         raise FormatError(
-            f"{what} is given as {given}, and the file says {other}",
+            f"{what} is given as {given}, but the file says {other}",
             code="import-conflict",
             hint="leave the option out",
         )
@@ -334,8 +342,8 @@ def _in_sequences(phase: DeclaredPhase, length: int) -> DeclaredPhase:
         return phase
     batch, rest = divmod(phase.batch_tokens, length)
     if rest or not batch:
-        message = f"a batch of {phase.batch_tokens:,} tokens is not a number of sequences of {length:,}"
-        hint = "--sequence-length says how long they are"
+        message = f"a batch of {phase.batch_tokens:,} tokens is not a multiple of the sequence length, {length:,}"
+        hint = "give the sequence length with --sequence-length"
         raise FormatError(message, code="import-conflict", place=phase.place, hint=hint)
     return replace(phase, batch_sequences=batch, batch_tokens=None)
 
@@ -379,14 +387,14 @@ def _extents(
     if any(count is not None for count in (*steps, *tokens)):
         missing = next(phase for phase in phases if phase.steps is None and phase.tokens is None)
         raise FormatError(
-            f"it does not say where phase {missing.name} ends",
+            f"the file does not say where phase {missing.name} ends",
             code="phases-without-length",
             place=missing.place,
-            hint="--steps says the steps of the whole run",
+            hint="give the steps of the whole run with --steps",
         )
-    message = f"how long it trains is not said; {catalog.tokens:,} tokens are set, as many as the catalog has"
+    message = f"the file does not say how long the run is; {catalog.tokens:,} tokens are set, all that the catalog has"
     if len(phases) > 1:
-        message += f", in {len(phases)} phases of one length"
+        message += f", in {len(phases)} phases of equal length"
     remarks.append(Remark("not-in-the-file", message))
     parts = [("until", f"{i}/{len(phases)}") for i in range(1, len(phases))]
     return phases, _budget(catalog.tokens, step_tokens, phases[0].place), [*parts, None]
@@ -396,10 +404,10 @@ def _budget(tokens: int, step_tokens: int, place: Place) -> str:
     """A budget in tokens. Raises FormatError `run-too-short`, before a spec is written that nothing can plan."""
     if tokens < step_tokens:
         raise FormatError(
-            f"the run has {tokens:,} tokens, and a step would have {step_tokens:,}",
+            f"the run has {tokens:,} tokens, but a step has {step_tokens:,}",
             code="run-too-short",
             place=place,
-            hint="--batch and --sequence-length say what a step is, --steps how many there are",
+            hint="give the size of a step with --batch and --sequence-length, and how many there are with --steps",
         )
     return f"{tokens} tokens"
 
@@ -415,13 +423,13 @@ def _with_steps(phases: Sequence[DeclaredPhase], steps: Sequence[int]) -> list[D
     elif len(steps) == 1 and all(count is not None for count in known[:-1]):
         wanted = [*(count or 0 for count in known[:-1]), steps[0] - sum(count or 0 for count in known[:-1])]
     else:
-        message = f"{counted(len(steps), 'number')} of steps for {counted(len(phases), 'phase')}"
+        message = f"--steps is given {counted(len(steps), 'time')} for {counted(len(phases), 'phase')}"
         raise FormatError(
-            message, code="import-conflict", hint="one for each phase, in order, or one for the whole run"
+            message, code="import-conflict", hint="give it once for each phase, in order, or once for the whole run"
         )
     for phase, count in zip(phases, wanted, strict=True):
         if count < 1 or phase.steps not in (None, count):
-            said = "nothing is left for it" if phase.steps is None else f"the file says {phase.steps:,}"
+            said = "no steps are left for it" if phase.steps is None else f"the file says {phase.steps:,}"
             message = f"phase {phase.name} would have {count:,} steps: {said}"
             raise FormatError(message, code="import-conflict", place=phase.place)
     return [replace(phase, steps=count, tokens=None, passes=None) for phase, count in zip(phases, wanted, strict=True)]
@@ -437,6 +445,6 @@ def _heading(
 ) -> Iterator[str]:
     names = ", ".join(file.path.name for file in files)
     counted = "epochs" if not any(phase.weights for phase in declared.phases) else declared.unit
-    yield f"Imported from {names} ({form.title}); its weights count {counted}, these are shares of tokens."
+    yield f"Imported from {names} ({form.title}); its weights count {counted}; the weights here are shares of tokens."
     for remark in remarks:
         yield str(remark)

@@ -43,7 +43,7 @@ class Formats(Mapping[str, MixtureFormat]):
         if len(points) + (name in self._own) > 1:
             owners = [*(["the library itself"] if name in self._own else []), *map(_package, points)]
             raise FormatError(
-                f"{quote(name)} is the format of {' and of '.join(owners)}",
+                f"the format name {quote(name)} is taken by {' and by '.join(owners)}",
                 code="format-name-taken",
                 hint="remove a package, or rename its format",
                 name=name,

@@ -104,7 +104,7 @@ def _changes(values: list[tuple[int, T]]) -> list[tuple[int, T]]:
 
 
 def _lost(run: Run, block: int) -> list[Remark]:
-    """What is not a whole sequence of a block is drawn never."""
+    """Domains with less than a sequence in a block, which are never drawn."""
     remarks = []
     for stage in run.stages:
         never = [run.domains[d].name for d, weight in enumerate(stage.weights) if 0 < weight * block < WHOLE]
@@ -112,8 +112,8 @@ def _lost(run: Run, block: int) -> list[Remark]:
             remarks.append(
                 Remark(
                     "domains-vanish",
-                    f"in phase {stage.name} {names_of(never, quote)} would have less than a sequence of a block of"
-                    f" {block:,}, and Levanter draws nothing of them",
+                    f"in phase {stage.name}, {names_of(never, quote)} would have less than one sequence in a block of"
+                    f" {block:,}: Levanter draws nothing from them",
                 )
             )
     return remarks
@@ -190,7 +190,7 @@ def _check_components(weights: Sequence[_From[dict[str, Fraction]]], components:
     for part in weights:
         for name in part.value:
             if name not in components:
-                hint = nearest(name, components) or "components are named there"
+                hint = nearest(name, components) or "expected a name of `components`"
                 refuse(part.place, f"{quote(name)} is not a component", code="unknown-component", hint=hint)
 
 
@@ -203,7 +203,7 @@ def _read_weights(node: Node) -> list[_From[dict[str, Fraction]]]:
 
 def _read_stage(node: Node) -> _From[dict[str, Fraction]]:
     if not isinstance(node, SequenceNode) or len(node.items) != 2:
-        refuse(node.place, "this is not a step and its weights", code="not-a-stage", hint="[0, {web: 0.7, code: 0.3}]")
+        refuse(node.place, "expected a step and its weights", code="not-a-stage", hint="[0, {web: 0.7, code: 0.3}]")
     return _From(whole(node.items[0]), entries(node.items[1], number), node.place)
 
 
@@ -231,8 +231,10 @@ def _in_order(parts: list[_From[T]]) -> list[_From[T]]:
     """They begin at step 0, each after the one before."""
     for part, before in zip(parts, [None, *parts], strict=False):
         if (before is None and part.first_step) or (before is not None and part.first_step <= before.first_step):
-            right = "the first begins at step 0" if before is None else f"it begins after step {before.first_step:,}"
-            refuse(part.place, f"this begins at step {part.first_step:,}", code="stages-out-of-order", hint=right)
+            hint = (
+                "the first must begin at step 0" if before is None else f"must begin after step {before.first_step:,}"
+            )
+            refuse(part.place, f"a stage begins at step {part.first_step:,}", code="stages-out-of-order", hint=hint)
     return parts
 
 
@@ -264,7 +266,7 @@ FORMAT = MixtureFormat(
     holds=HOLDS,
     draws="Levanter gives each domain its whole sequences of every block of mixture_block_size, rounded down, and what"
     " is left over to the largest.",
-    version="marin-levanter 0.2.227 (`components`; earlier versions call them `configs`)",
+    version="marin-levanter 0.2.227.dev40316220070 (`components`; earlier versions call them `configs`)",
     write=write,
     read=read,
     continues=True,

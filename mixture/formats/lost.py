@@ -11,15 +11,13 @@ from mixture.units import quote
 
 
 def lost(run: Run, form: MixtureFormat) -> Iterator[Remark]:
-    """What the format can not express of this run, and how exact it is."""
+    """What the format cannot express of this run, and how exact it is."""
     yield _unit(run)
     yield Remark("draws", form.draws)
     if form.version is not None:
         yield Remark("version", f"written for {form.version}")
-    yield Remark(
-        "order-not-kept", "which sequence stands at which step is the trainer's own: the lock's order is not in it"
-    )
-    yield Remark("caps-not-kept", "caps on epochs (`max_epochs`) are checked in the plan, and not by the trainer")
+    yield Remark("order-not-kept", "the trainer chooses the order of sequences: the lock's order is not in the file")
+    yield Remark("caps-not-kept", "caps on epochs (`max_epochs`) are checked in the plan, not by the trainer")
     yield from _phases(run, form)
     yield from _read_again(run, form)
     yield from _zeros(run)
@@ -43,14 +41,18 @@ def _phases(run: Run, form: MixtureFormat) -> Iterator[Remark]:
     batches = list(dict.fromkeys(stage.batch_sequences for stage in stages))
     if len(stages) > 1 and Holds.PHASES not in form.holds:
         starts = ", ".join(f"{stage.name} at step {stage.run_step:,}" for stage in stages)
-        yield Remark("phases-in-files", f"it has no phases: there is a file for each, to go on with from {starts}")
+        yield Remark(
+            "phases-in-files", f"the format has no phases: each phase has a file, to continue with from {starts}"
+        )
     elif len(lengths) > 1 and Holds.LENGTHS not in form.holds:
         said = " and ".join(f"{length:,}" for length in lengths)
-        message = f"lengths of {said} tokens are a file each, whose steps count from its own start"
+        message = f"each sequence length ({said} tokens) has a file, whose steps count from its own start"
         yield Remark("lengths-in-files", message)
     if len(batches) > 1 and Holds.PHASES in form.holds and Holds.BATCHES not in form.holds:
         said = " and ".join(f"{batch:,}" for batch in batches)
-        yield Remark("batches-not-kept", f"the batch changes in the run ({said} sequences), and it has one")
+        yield Remark(
+            "batches-not-kept", f"the batch changes during the run ({said} sequences), but the format holds one"
+        )
 
 
 def _read_again(run: Run, form: MixtureFormat) -> Iterator[Remark]:
@@ -73,7 +75,7 @@ def _read_again(run: Run, form: MixtureFormat) -> Iterator[Remark]:
         if again > in_lock:
             said.append(f"up to {again:,} of {sum(now):,} tokens in {piece.stages[0].name} ({in_lock:,} in the lock)")
     if said:
-        message = "a later dataset begins each domain's text at its start, and reads what earlier phases read again: "
+        message = "a later phase starts each domain from its beginning and reads text of earlier phases again: "
         yield Remark("read-again", message + listed(said[:NAMED], more=len(said) - NAMED))
 
 
@@ -86,7 +88,9 @@ def _tokens_of(stages: Iterable[Stage]) -> list[int]:
 def _zeros(run: Run) -> Iterator[Remark]:
     zero = [domain.name for d, domain in enumerate(run.domains) if not any(stage.weights[d] for stage in run.stages)]
     if zero:
-        yield Remark("never-drawn", f"{counted(len(zero), 'domain')} of weight 0 throughout: {names_of(zero, quote)}")
+        yield Remark(
+            "never-drawn", f"{counted(len(zero), 'domain')} with weight 0 in every phase: {names_of(zero, quote)}"
+        )
 
 
 def _text(run: Run) -> Iterator[Remark]:
@@ -94,12 +98,13 @@ def _text(run: Run) -> Iterator[Remark]:
     if pools:
         yield Remark(
             "pools-not-kept",
-            f"the lock keeps {counted(len(pools), 'domain')} to a part: {names_of(list(pools), quote)}",
+            f"the lock reads only a part of {counted(len(pools), 'domain')}: {names_of(list(pools), quote)}",
         )
     if run.lock.masks:
         yield Remark(
-            "masks-not-kept", f"the lock hides {counted(len(run.lock.masks), 'range')} of text that were taken down"
+            "masks-not-kept",
+            f"the lock masks {counted(len(run.lock.masks), 'range')} of text, which the trainer would read",
         )
     skipped = sum(segment.skip for segment in run.lock.data.segments)
     if skipped:
-        yield Remark("skips-not-kept", f"the lock leaves {counted(skipped, 'sequence')} out")
+        yield Remark("skips-not-kept", f"the lock skips {counted(skipped, 'sequence')}, which the trainer would read")

@@ -35,7 +35,7 @@ HOLDS = frozenset({Holds.PHASES, Holds.LENGTHS, Holds.BATCHES})
 
 
 def write(run: Run) -> Bodies:
-    """One object; every domain stands in every phase, with 0 where it is not drawn."""
+    """One object; every phase has every domain, with 0 where it is not drawn."""
     names = [domain.name for domain in run.domains]
     value: dict[str, object] = {"candidate": run.lock.mixture}
     value |= {"available_tokens": {domain.name: domain.tokens for domain in run.domains}}
@@ -52,7 +52,9 @@ def write(run: Run) -> Bodies:
 def _lost(run: Run) -> list[Remark]:
     remarks = []
     if len(run.stages) != 2:
-        remarks.append(Remark("phases-not-two", f"Marin's reader takes two phases, and these are {len(run.stages):,}"))
+        remarks.append(
+            Remark("phases-not-two", f"Marin's reader takes two phases, but this run has {len(run.stages):,}")
+        )
     other = [domain.name for domain in run.domains if not _CELL.fullmatch(domain.name)]
     if other:
         remarks.append(
@@ -60,7 +62,9 @@ def _lost(run: Run) -> list[Remark]:
         )
     lengths = sorted({(stage.sequence_length, stage.batch_sequences) for stage in run.stages})
     said = ", ".join(f"{batch:,} sequences of {length:,} tokens" for length, batch in lengths)
-    remarks.append(Remark("batch-not-kept", f"phases have budgets in tokens there, and no batch or length ({said})"))
+    remarks.append(
+        Remark("batch-not-kept", f"the format has budgets in tokens, without batch and sequence length ({said})")
+    )
     return remarks
 
 
@@ -86,11 +90,11 @@ def _read(source: SourceFile, unit: WeightUnit) -> Declared:
     places = {key.text: key.place for key, _ in root.entries} if isinstance(root, MappingNode) else {}
     for i, key in enumerate(phases):
         if key != f"phase{i}_weights":
-            refuse(places[key], f"there is no phase{i}_weights before it", code="phase-missing")
+            refuse(places[key], f"phase{i}_weights is missing before it", code="phase-missing")
     budgets = said.get("phase_budgets", [None] * len(phases))
     if len(budgets) != len(phases):
         message = f"{len(budgets):,} budgets for {len(phases):,} phases"
-        refuse(places["phase_budgets"], message, code="phases-miss-budget", hint="each phase has one")
+        refuse(places["phase_budgets"], message, code="phases-miss-budget", hint="give each phase one")
     return Declared(
         phases=tuple(
             DeclaredPhase(said[key], places[key], name=f"phase{i}", tokens=budgets[i]) for i, key in enumerate(phases)

@@ -96,7 +96,7 @@ def _read_config(root: Node, source: SourceFile, unit: WeightUnit, left_out: Lef
     elif inline:
         phase, keyed_by = _inline(inline, root.place), KeyedBy.PATH
     else:
-        refuse(root.place, f"none of {' and '.join(_SOURCES)} names text", code="missing-key")
+        refuse(root.place, f"neither {' nor '.join(_SOURCES)} is set", code="missing-key")
     phase = replace(
         phase, name=phase_name(source), steps=said.get("steps"), sequence_length=said.get("max_target_length")
     )
@@ -128,7 +128,9 @@ def _inline(text: str, place: Place) -> DeclaredPhase:
     weights: dict[str, Fraction] = {}
     for glob, _, weight in parts:
         if not glob or not _WEIGHT.fullmatch(weight.strip()):
-            refuse(place, f"{quote(weight)} has no weight", code="weights-missing", hint="glob,weight;glob,weight")
+            refuse(
+                place, f"{quote(weight)} has no weight", code="weights-missing", hint="expected glob,weight;glob,weight"
+            )
         if glob in weights:
             refuse(place, f"{quote(glob)} is listed twice", code="duplicate-source", hint="remove one of the two")
         weights[glob] = exact(weight.strip())

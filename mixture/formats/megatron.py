@@ -62,21 +62,19 @@ def _check(blend: Sequence[str]) -> None:
     for path in blend[1::2]:
         if any(character.isspace() for character in path):
             raise FormatError(
-                f"the path {quote(path)} has a space in it, and Megatron's list is parted by spaces",
+                f"the path {quote(path)} has a space, which separates the entries of Megatron's lists",
                 code="path-with-space",
-                hint="--path-template makes paths without one",
+                hint="use a --path-template that makes paths without spaces",
                 path=path,
             )
 
 
 def _lost(run: Run) -> list[Remark]:
-    remarks = [
-        Remark("splits-empty", "the per-split files name no text to validate and test on: null, for you to fill in")
-    ]
+    remarks = [Remark("splits-empty", "the per-split files have null for validation and test: fill in their text")]
     if len({(stage.batch_sequences, stage.sequence_length) for stage in run.stages}) > 1:
         message = (
-            "Megatron counts the samples of a phase by one global batch and length: where they change, start a run of"
-            " its own from the checkpoint instead of a transition"
+            "Megatron counts the samples of a phase by one global batch and sequence length: where they change, start a"
+            " new run from the checkpoint instead of a transition"
         )
         remarks.append(Remark("batch-must-stay", message))
     return remarks

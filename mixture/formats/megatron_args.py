@@ -1,4 +1,4 @@
-"""Megatron's command lines, and the scripts that they stand in, read back."""
+"""Megatron's command lines, and the scripts that have them, read back."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def read_arguments(source: SourceFile, unit: WeightUnit, beside: Declared | None
     starts = [_Start.of(program, source) for program in programs(source)]
     starts = [start for start in starts if start.words or (beside is not None and start.counts)]
     if not starts:
-        hint = f"one of {', '.join(_BLENDS + _FILES)}; or give the list as a file after this one"
+        hint = f"expected one of: {', '.join(_BLENDS + _FILES)}; or give the list as the next file"
         refuse_at(source.place, "no argument names a blend", "blend-missing", hint)
     transitions = {start.transitions for start in starts}
     if len(transitions) > 1 or len(starts) != len(starts[0].transitions) + 1:
@@ -66,7 +66,9 @@ def read_arguments(source: SourceFile, unit: WeightUnit, beside: Declared | None
     remarks: list[Remark] = []
     for start, first, end in zip(starts, begins, [*begins[1:], starts[-1].steps], strict=True):
         if end is not None and end <= first:
-            refuse_at(start.place, f"it would end at iteration {end:,}, and begins at {first:,}", "stages-out-of-order")
+            refuse_at(
+                start.place, f"the phase ends at iteration {end:,}, but begins at {first:,}", "stages-out-of-order"
+            )
         phases += _by_batch(start.phase(beside), start.batches, first, end)
         remarks += start.remarks
     if len(phases) == 1 and phases[0].steps is None:
@@ -207,7 +209,7 @@ def _ramp(words: Sequence[str] | None, batch: int | None, place: Place) -> Itera
         return
     if len(words) != 3 or batch is None:
         hint = f"{_RAMP} START INCREMENT SAMPLES, beside --global-batch-size"
-        refuse_at(place, "this is not a ramp of the batch", "not-arguments", hint)
+        refuse_at(place, f"expected a start, an increment and samples: {' '.join(words)}", "not-arguments", hint)
     start, increment, samples = (_count(word, place) for word in words)
     number, rest = divmod(batch - start, increment) if increment else (0, 1)
     if not start or rest or not 0 <= number <= _MOST_INCREMENTS:

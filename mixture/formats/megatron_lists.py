@@ -148,7 +148,7 @@ def blend_of(words: Words, place: Place) -> Blend:
     if len(words) % 2 or not words or not _NUMBER.fullmatch(texts[0]):
         refuse_at(
             words[0][1] if words else place,
-            "this is not a list of weights and paths, one after the other",
+            "expected weights and paths in turn",
             "weights-missing",
             "0.7 web 0.3 code; or paths alone, which are read by their size",
         )

@@ -36,6 +36,7 @@ from mixture.formats.reading import (
 )
 from mixture.formats.run import Run, Stage
 from mixture.formats.yaml_text import Number, yaml_text
+from mixture.plan.words import names_of
 from mixture.units import quote
 
 _SCHEMES = ("proportion", "repeat", "choose")
@@ -49,7 +50,7 @@ _Stream = tuple[str | None, Fraction, Node]
 def write(run: Run) -> Bodies:
     """For each stage a file with proportions; where samples are sequences, another with what is chosen of each.
 
-    `max_duration` is what the run has behind it at the stage's end: Composer counts from the start of the run.
+    `max_duration` is how far the run is at the stage's end: Composer counts from the start of the run.
     """
     files: list[Body] = []
     remarks: list[Remark] = []
@@ -66,7 +67,7 @@ def write(run: Run) -> Bodies:
         none = [run.domains[d].name for d, _, _ in run.drawn(stage) if not stage.sequences[d]]
         if none:
             remarks.append(
-                Remark("domains-vanish", f"in phase {stage.name} nothing is chosen of {len(none):,}, first {none[0]}")
+                Remark("domains-vanish", f"in phase {stage.name}, no sample is chosen from {names_of(none, quote)}")
             )
     return Bodies(tuple(files), tuple(remarks))
 
@@ -111,7 +112,7 @@ def read(files: Sequence[SourceFile], unit: WeightUnit) -> Declared:
             part, before = replace(part, phases=(own,)), phase
             if own is not phase:
                 message = (
-                    f"max_duration counts from the start of the run: {source.path.name} goes on from the file before"
+                    f"max_duration counts from the start of the run: {source.path.name} continues the file before it"
                 )
                 part = replace(part, remarks=(*part.remarks, Remark("counted-from-start", message)))
         parts.append(part)
@@ -119,7 +120,7 @@ def read(files: Sequence[SourceFile], unit: WeightUnit) -> Declared:
 
 
 def _after(phase: DeclaredPhase, before: DeclaredPhase) -> DeclaredPhase:
-    """A phase without what the run had behind it, where both are counted alike."""
+    """A phase without what the run had read before it, where both are counted alike."""
     if phase.steps and before.steps and phase.steps > before.steps:
         return replace(phase, steps=phase.steps - before.steps)
     if phase.samples and before.samples and phase.samples > before.samples:
@@ -179,10 +180,8 @@ def _scheme(streams: Mapping[str, _Stream]) -> str:
     other = next((name for name in streams if name not in shares), None)
     if shares and other is not None:
         place = streams[other][2].place
-        message = f"{quote(shares[0])} has a proportion, and {quote(other)} has none"
-        refuse(
-            place, message, code="weights-mixed", hint="proportion for all, or repeat, choose and no weight for each"
-        )
+        message = f"{quote(shares[0])} has a proportion, but {quote(other)} has none"
+        refuse(place, message, code="weights-mixed", hint="give all streams a proportion, or none of them")
     return "proportion" if shares else "choose"
 
 

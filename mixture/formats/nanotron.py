@@ -1,7 +1,7 @@
 """nanotron's `data_stages`: dataset folders and weights, by the training step that they begin at, the first at 1.
 
-Keys: nanotron.config (huggingface/nanotron): DatasetStageArgs, DataArgs, NanosetDatasetsArgs, TokensArgs. A step's
-sequences are micro_batch_size · batch_accumulation_per_replica · parallelism.dp.
+Keys: nanotron.config (huggingface/nanotron): DatasetStageArgs, DataArgs, NanosetDatasetsArgs, PretrainDatasetsArgs,
+TokensArgs. A step's sequences are micro_batch_size · batch_accumulation_per_replica · parallelism.dp.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from mixture.formats.reading import (
     Node,
     Reader,
     entries,
+    has_key,
+    is_null,
     items,
     number,
     optional,
@@ -35,9 +37,13 @@ from mixture.formats.reading import (
 from mixture.formats.reading import Sequence as SequenceNode
 from mixture.formats.run import Run, Stage, TokenType, file_word, token_type_of
 from mixture.formats.yaml_text import Number, yaml_text
+from mixture.plan import decimal
+from mixture.plan.words import NAMED, listed
 from mixture.units import quote
 
 HOLDS = frozenset({Holds.PHASES})
+_TEXT = "hf_dataset_or_datasets"
+"""Datasets of text, in PretrainDatasetsArgs and SFTDatasetsArgs."""
 _COUNT = partial(whole, least=1)
 
 
@@ -50,7 +56,7 @@ def write(run: Run) -> Bodies:
             part = None if len(run.stages) == 1 else f"{len(files) + 1}-{file_word(stage.name)}"
             config = _config(piece, piece.stages[:i], token_type)
             files.append(Body(part, "yaml", yaml_text(config), "\n".join(one.about for one in piece.stages[:i])))
-    return Bodies(tuple(files), tuple(_lost(run, token_type)))
+    return Bodies(tuple(files), (*_lost(run, token_type), *_repeats(run)))
 
 
 def _config(run: Run, stages: Sequence[Stage], token_type: TokenType | None) -> dict[str, object]:
@@ -81,8 +87,26 @@ def _lost(run: Run, token_type: TokenType | None) -> Iterator[Remark]:
     if token_type is None:
         yield Remark(
             "token-type-unknown",
-            "a lock does not say vocab_size and token_size_in_bytes, which nanotron needs: --catalog STORE does",
+            "the lock does not say vocab_size and token_size_in_bytes, which nanotron needs: --catalog STORE does",
         )
+
+
+def _repeats(run: Run) -> Iterator[Remark]:
+    """What datatrove reads again within a run: a dataset that ends begins again, in the same order."""
+    again: dict[str, tuple[int, str]] = {}
+    for piece, _ in run.groups(HOLDS):
+        for d, domain in enumerate(run.domains):
+            length = piece.stages[0].sequence_length
+            samples = domain.tokens // length
+            drawn = sum(stage.sequences[d] for stage in piece.stages)
+            if samples and drawn > samples:
+                tokens, _ = again.get(domain.name, (0, ""))
+                again[domain.name] = tokens + (drawn - samples) * length, decimal(Fraction(drawn, samples), digits=3)
+    if again:
+        worst = sorted(again, key=lambda name: (-again[name][0], name))
+        named = [f"{quote(name)} {again[name][0]:,} tokens ({again[name][1]} epochs)" for name in worst[:NAMED]]
+        message = "a dataset that ends begins again in the same order, not in the lock's new one for each epoch: "
+        yield Remark("repeats-in-order", message + listed(named, more=len(worst) - len(named)))
 
 
 def _stage(run: Run, stage: Stage, token_type: TokenType | None) -> dict[str, object]:
@@ -170,7 +194,7 @@ def _phases(
         if end is not None and end <= stage.first_step:
             message = f"stage {quote(stage.name)} begins at step {stage.first_step + 1:,} and ends before {end + 1:,}"
             refuse(
-                stage.place, message, code="stages-out-of-order", hint="each stage has a step of its own to begin at"
+                stage.place, message, code="stages-out-of-order", hint="each stage needs its own start_training_step"
             )
         yield DeclaredPhase(
             stage.weights,
@@ -187,8 +211,8 @@ def _read_tokens(node: Node, *, left_out: LeftOut) -> dict[str, Any]:
     names = ("sequence_length", "train_steps", "micro_batch_size", "batch_accumulation_per_replica")
     fields = some_fields(node, dict.fromkeys(names, _COUNT), left_out)
     if ("micro_batch_size" in fields) != ("batch_accumulation_per_replica" in fields):
-        hint = "micro_batch_size and batch_accumulation_per_replica stand together"
-        refuse(node.place, "half of the batch is missing", code="missing-key", hint=hint)
+        hint = "give both micro_batch_size and batch_accumulation_per_replica"
+        refuse(node.place, "the batch is incomplete", code="missing-key", hint=hint)
     return fields
 
 
@@ -224,6 +248,10 @@ def _read_data(node: Node, *, left_out: LeftOut) -> dict[str, Any]:
 
 def _read_dataset(node: Node, *, left_out: LeftOut) -> tuple[dict[str, Fraction], dict[str, Fraction], str | None]:
     """Weights by folder, how often folders are read whole where there are no weights, and the tokenizer."""
+    if is_null(node):
+        refuse(node.place, "the stage has no dataset", code="missing-key", hint="dataset_folder, dataset_weights")
+    if has_key(node, _TEXT):
+        return _read_text_datasets(node, left_out)
     readers: dict[str, Reader] = {
         "dataset_folder": _read_folders,
         "dataset_weights": optional(partial(items, read=number)),
@@ -239,13 +267,29 @@ def _read_dataset(node: Node, *, left_out: LeftOut) -> tuple[dict[str, Fraction]
     weights: list[Fraction] | None = fields.get("dataset_weights")
     if weights is not None and len(weights) != len(folders):
         message = f"{len(folders):,} folders and {len(weights):,} weights"
-        refuse(node.place, message, code="weights-missing", hint="each folder has a weight, or none has")
+        refuse(node.place, message, code="weights-missing", hint="give each folder a weight, or none")
     if len(set(folders)) < len(folders):
         twice = next(folder for i, folder in enumerate(folders) if folder in folders[:i])
-        refuse(node.place, f"the folder {quote(twice)} stands twice", code="duplicate-source")
+        refuse(
+            node.place,
+            f"the folder {quote(twice)} is listed twice",
+            code="duplicate-source",
+            hint="remove one of the two",
+        )
     if weights is None and len(folders) > 1:
         return {}, dict.fromkeys(folders, Fraction(1)), fields.get("tokenizer_name")
     return dict(zip(folders, weights or [Fraction(1)], strict=True)), {}, fields.get("tokenizer_name")
+
+
+def _read_text_datasets(node: Node, left_out: LeftOut) -> tuple[dict[str, Fraction], dict[str, Fraction], None]:
+    """Datasets that nanotron tokenizes itself: one, or what fraction of the examples of each is read."""
+    readers: dict[str, Reader] = {
+        _TEXT: lambda own: entries(own, number) if isinstance(own, MappingNode) else read_text(own),
+        **left_out.keys("hf_dataset_splits", "hf_dataset_config_name", "text_column_name", "sft_dataloader"),
+        **left_out.keys("dataset_processing_num_proc_per_process", "dataset_overwrite_cache", "debug_max_samples"),
+    }
+    datasets: dict[str, Fraction] | str = read_fields(node, readers, required=(_TEXT,))[_TEXT]
+    return ({datasets: Fraction(1)}, {}, None) if isinstance(datasets, str) else ({}, datasets, None)
 
 
 def _read_folders(node: Node) -> list[str] | dict[str, Fraction]:

@@ -150,7 +150,10 @@ def _unique(pairs: list[tuple[str, Fraction, Node]]) -> Iterator[tuple[str, Frac
     for name, weight, node in pairs:
         if name in seen:
             refuse(
-                node.place, f"domain {quote(name)} stands twice", code="duplicate-domain", hint="one of them is right"
+                node.place,
+                f"domain {quote(name)} is listed twice",
+                code="duplicate-domain",
+                hint="remove one of the two",
             )
         seen.add(name)
         yield name, weight
@@ -167,7 +170,7 @@ def _is_generated(root: MappingNode) -> bool:
 
 def _read_pair(node: Node) -> Fraction:
     if not isinstance(node, SequenceNode) or len(node.items) != 2:
-        refuse(node.place, "this is not a weight and a repetition factor", code="not-a-pair", hint="[0.25, 1.0]")
+        refuse(node.place, "expected a weight and a repetition factor", code="not-a-pair", hint="[0.25, 1.0]")
     return number(node.items[0])
 
 
@@ -186,7 +189,7 @@ def _leaves(node: Node, name: str, above: Fraction, level: int, left_out: LeftOu
     if level == len(LEVELS) and below:
         key = below[0][0]
         hint = f"a mix has the levels {', '.join(LEVELS)}"
-        refuse(key.place, f"nothing reads the key {quote(key.text)}", code="unknown-key", hint=hint)
+        refuse(key.place, f"unknown key {quote(key.text)}", code="unknown-key", hint=hint)
     fields = read_fields(MappingNode(tuple(own), node.place), readers)
     if level and "weight" not in fields:
         refuse(node.place, f"{quote(name)} has no weight", code="missing-key", hint="{weight: 0.25}")
@@ -195,7 +198,7 @@ def _leaves(node: Node, name: str, above: Fraction, level: int, left_out: LeftOu
         yield name, weight
     for inner, (key, value) in enumerate(below):
         if any(key.text == other.text for other, _ in below[:inner]):
-            refuse(key.place, f"the key {quote(key.text)} stands twice", code="duplicate-key", hint="one is right")
+            refuse(key.place, f"the key {quote(key.text)} is given twice", code="duplicate-key", hint="remove one")
         yield from _leaves(value, f"{name}:{key.text}" if name else key.text, weight, level + 1, left_out)
 
 

@@ -101,7 +101,10 @@ def _read(source: SourceFile, unit: WeightUnit) -> Declared:
     for name, ratio, node in sources:
         if name in weights:
             refuse(
-                node.place, f"source {quote(name)} stands twice", code="duplicate-source", hint="one of them is right"
+                node.place,
+                f"source {quote(name)} is listed twice",
+                code="duplicate-source",
+                hint="remove one of the two",
             )
         weights[name] = ratio
     phase = DeclaredPhase(

@@ -40,7 +40,7 @@ def paths_of(names: Sequence[str], template: str, catalog: Catalog | None) -> tu
             raise FormatError(
                 f"domains {quote(paths[path])} and {quote(domain)} would both have the path {quote(path)}",
                 code="paths-alike",
-                hint="a template that has {domain} in it gives each its own",
+                hint="put {domain} into the template",
                 domains=[paths[path], domain],
             )
         paths[path] = domain
@@ -74,7 +74,7 @@ def short_names(paths: Sequence[str]) -> dict[str, str]:
 def _column(name: str, domains: Sequence[str], catalog: Catalog | None) -> Mapping[str, str]:
     if catalog is None:
         raise FormatError(
-            f"the template names the column {quote(name)}, and a lock has no columns",
+            f"the template uses the column {quote(name)}, but a lock has no columns",
             code="no-catalog",
             hint="give the table of its domains: --catalog TABLE",
             column=name,
@@ -93,7 +93,7 @@ def _column(name: str, domains: Sequence[str], catalog: Catalog | None) -> Mappi
         text = cell_text(cells[catalog.index(domain)])
         if text is None:
             raise FormatError(
-                f"domain {quote(domain)} has nothing in the column {quote(name)}, which the template names",
+                f"domain {quote(domain)} has no value in the column {quote(name)}, which the template uses",
                 code="template-empty",
                 domain=domain,
                 column=name,

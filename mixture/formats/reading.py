@@ -1,4 +1,4 @@
-"""Reading a trainer's YAML or JSON strictly: every key is read, said to be left out, or refused at its place.
+"""Reading a trainer's YAML or JSON strictly: every key is read, reported as left out, or refused at its place.
 
 JSON is read as the YAML that it is, so its errors have lines and columns too.
 """
@@ -85,7 +85,7 @@ class LeftOut:
         paths = list(self._paths)
         more = f" and {len(paths) - _NAMED:,} more" if len(paths) > _NAMED else ""
         named = ", ".join(quote(path) for path in paths[:_NAMED])
-        return (Remark("keys-left-out", f"a spec has no place for what stands at {named}{more}"), *open_)
+        return (Remark("keys-left-out", f"a spec has no place for {named}{more}"), *open_)
 
 
 def root_of(source: SourceFile) -> Node:
@@ -100,10 +100,10 @@ def root_of(source: SourceFile) -> Node:
         if error.code != "yaml-feature":
             raise
         raise FormatError(
-            "anchors, aliases, merge keys, tags, directives and second documents are not read here",
+            "anchors, aliases, merge keys, tags, directives and second documents are not supported",
             code=error.code,
             place=error.place,
-            hint="let the trainer write the file out, and import that",
+            hint="import the config that the trainer writes out",
         ) from error
 
 
@@ -145,7 +145,9 @@ def _text_of(node: Node, written: str) -> str:
 def some_fields(node: Node, readers: Mapping[str, Reader], left_out: LeftOut) -> dict[str, Any]:
     """The keys of a trainer's own section that say something of the mixture; all others are noted as left out."""
     if not isinstance(node, MappingNode):
-        refuse(node.place, "this is not a mapping", code="not-a-mapping", hint=f"right here: {', '.join(readers)}, …")
+        refuse(
+            node.place, "this is not a mapping", code="not-a-mapping", hint=f"expected keys: {', '.join(readers)}, …"
+        )
     values: dict[str, Any] = {}
     gatherer = Gatherer()
     for key, value in unique_entries(node, gatherer):
@@ -166,7 +168,7 @@ def has_key(node: Node, name: str) -> bool:
 def entries(node: Node, read: Callable[[Node], T]) -> dict[str, T]:
     """A mapping of any names, each value by one reader. Raises SpecFileError with all that is wrong."""
     if not isinstance(node, MappingNode):
-        refuse(node.place, "this is not a mapping", code="not-a-mapping", hint="names and values are right here")
+        refuse(node.place, "this is not a mapping", code="not-a-mapping", hint="expected names with values")
     values: dict[str, T] = {}
     gatherer = Gatherer()
     for key, value in unique_entries(node, gatherer):
@@ -193,7 +195,7 @@ def optional(read: Callable[[Node], T]) -> Callable[[Node], T | None]:
 
 
 def is_null(node: Node) -> bool:
-    """Whether nothing stands there."""
+    """Whether a value is null."""
     return isinstance(node, Scalar) and not node.quoted and node.text.lower() in ("", "~", "null", "none")
 
 
@@ -203,17 +205,19 @@ def number(node: Node) -> Fraction:
 
 
 def whole(node: Node, *, least: int = 0) -> int:
-    """A whole number from `least` on."""
+    """An integer, at least `least`."""
     return read_number(node, partial(parse_whole, least=least))
 
 
 def exact(text: str) -> Fraction:
     """The exact value of a number. Raises UnitError."""
     if not _NUMBER.fullmatch(text):
-        raise UnitError(f"{quote(text)} is not a number", code="not-a-number", hint="0.25 or 1e-6 is right here")
+        raise UnitError(
+            f"{quote(text)} is not a number", code="not-a-number", hint="expected a number such as 0.25 or 1e-6"
+        )
     value = Fraction(text)
     if value < 0:
-        raise UnitError(f"{quote(text)} is negative", code="negative", hint="0 or more is right here")
+        raise UnitError(f"{quote(text)} is negative", code="negative", hint="expected 0 or more")
     return value
 
 

@@ -40,7 +40,7 @@ class Stage:
 
     @property
     def end_step(self) -> int:
-        """The first step behind it."""
+        """The first step after it."""
         return self.first_step + self.steps
 
     @property

@@ -53,7 +53,7 @@ def mean_length(name: str, catalog: Catalog | None) -> Fraction:
     if not domain.documents or not domain.tokens:
         _refuse(
             f"the catalog does not say how many documents domain {quote(name)} has",
-            "a column `documents` says it; for samples that are rows of one length, --unit sequences is right",
+            "add a column `documents`; or use --unit sequences if samples are rows of one length",
         )
     return Fraction(domain.tokens, domain.documents)
 

@@ -23,13 +23,13 @@ class Number(str):
 
 
 class Written(str):
-    """A text that stands without quotes, as it is."""
+    """A text without quotes, as written."""
 
     __slots__ = ()
 
 
 class Row(dict[str, object]):
-    """A mapping that stands on one line."""
+    """A mapping on one line."""
 
 
 class _Representer(RoundTripRepresenter):

@@ -112,10 +112,10 @@ def test_an_artefact_with_sizes_brings_its_catalog(run, tmp_path):
     (tmp_path / "mix.json").write_text(json.dumps(artefact), encoding="utf-8")
     done = run("import", "marin-json", tmp_path / "mix.json", "-o", tmp_path / "in", "--sequence-length", 512)
     assert "written, with weights.csv and catalog.csv" in done.stdout
-    assert "note: not-in-the-file: the batch is not said; 1,024 is set" in done.stderr
+    assert "note: not-in-the-file: the file does not say the batch; 1,024 is set" in done.stderr
     head = (tmp_path / "in" / "mixture.yaml").read_text(encoding="utf-8")
     assert head.startswith("# Imported from mix.json")
-    assert "# not-in-the-file: the batch is not said" in head
+    assert "# not-in-the-file: the file does not say the batch" in head
     run("plan", tmp_path / "in" / "mixture.yaml")
 
 

@@ -81,7 +81,7 @@ def test_levanter_names_the_domains_of_which_a_block_would_have_no_sequence(tmp_
     made = written(tmp_path, spec, CELLS)
     lost = [remark for remark in export(made.lock, FORMATS["levanter"]).remarks if remark.code == "domains-vanish"]
     assert len(lost) == 1
-    assert "in phase early 'books' would have less than a sequence of a block of 3,200" in lost[0].message
+    assert "in phase early, 'books' would have less than one sequence in a block of 3,200" in lost[0].message
 
 
 def test_the_block_of_the_marin_run_fits_its_boundaries_and_is_as_fine_as_the_one_it_was_trained_with():
@@ -387,6 +387,26 @@ def test_what_only_a_lock_has_is_said_to_be_lost(tmp_path):
     lock = make_lock(make_plan(spec, pools={"web": 131072}))
     later = amend(lock, 500, skip_steps=10, masks=(Mask(600, "code", 0, 100),))
     said = {remark.code: remark.message for remark in export(later, FORMATS["levanter"]).remarks}
-    assert said["pools-not-kept"] == "the lock keeps 1 domain to a part: 'web'"
-    assert said["skips-not-kept"] == "the lock leaves 40 sequences out"
-    assert said["masks-not-kept"] == "the lock hides 1 range of text that were taken down"
+    assert said["pools-not-kept"] == "the lock reads only a part of 1 domain: 'web'"
+    assert said["skips-not-kept"] == "the lock skips 40 sequences, which the trainer would read"
+    assert said["masks-not-kept"] == "the lock masks 1 range of text, which the trainer would read"
+
+
+def test_what_nanotron_reads_again_in_the_same_order_is_said_with_how_much(tmp_path):
+    spec = """\
+mixture: again
+sequence_length: 16
+batch: 8 sequences
+budget: 100 steps
+max_epochs: 8
+phases:
+  - {phase: early, until: 50%, weights: {small: 25%, large: 75%}}
+  - {phase: late, weights: {small: 25%, large: 75%}}
+"""
+    made = written(tmp_path, spec, "domain,tokens\nsmall,1600\nlarge,160000\n")
+    said = {remark.code: remark.message for remark in export(made.lock, FORMATS["nanotron"]).remarks}
+    # 200 of 800 sequences, of 100 that there are; all of them in the first half of the run
+    assert said["repeats-in-order"].endswith("for each epoch: 'small' 1,600 tokens (2 epochs)")
+    once = {remark.code for remark in export(made.lock, FORMATS["nanotron"], phase="early").remarks}
+    assert "repeats-in-order" not in once
+    assert "repeats-in-order" not in {remark.code for remark in export(made.lock, FORMATS["olmo"]).remarks}

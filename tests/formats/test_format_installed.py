@@ -61,5 +61,5 @@ def test_packages_formats_stand_after_the_librarys_own_and_are_loaded_when_used(
     ]  # fmt: skip
     assert [codes[name][0] for name in ("other-name", "text")] == ["format-not-loaded"] * 2
     assert codes["levanter"] == [
-        "format-name-taken", "'levanter' is the format of the library itself and of the package ours"
+        "format-name-taken", "the format name 'levanter' is taken by the library itself and by the package ours"
     ]  # fmt: skip

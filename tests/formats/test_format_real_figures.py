@@ -128,7 +128,7 @@ def test_a_nested_mix_of_olmix_is_multiplied_out_with_its_priors_as_the_catalog(
     # 0.5 · 20 · 14M tokens in steps of 16 sequences of 8,192, the length of every run that Olmix launches
     assert weighed(plan)[0][1:3] == (round(140_000_000 / (16 * 8192)), 8192)
     assert [remark.message for remark in imported.remarks if remark.code == "not-in-the-file"] == [
-        "the sequence length is not said; 8,192 is set, change it in the spec"
+        "the file does not say the sequence length; 8,192 is set: change it in the spec"
     ]
 
 
@@ -216,7 +216,7 @@ optimizer: {learning_rate: 1e-3}
     said = {remark.code: remark.message for remark in imported.remarks}
     assert "sum to 4" in said["weights-divided"]
     assert "'model.type'" in said["keys-left-out"]
-    assert "sequence length is not said; 4,096 is set" in said["not-in-the-file"]
+    assert "does not say the sequence length; 4,096 is set" in said["not-in-the-file"]
 
 
 SMOLLM3_REST = """\
@@ -277,7 +277,7 @@ def test_smollm3_is_imported_from_its_config_alone(tmp_path):
     assert float(decay["dclm/dclm"]) == pytest.approx(0.3 / 1.00565, rel=1e-12)
     assert {remark.code for remark in imported.remarks} == {"keys-left-out", "weights-divided", "sizes-not-in-the-file"}
     assert [one.split("sum to ")[1] for one in map(str, imported.remarks) if "sum to" in one] == [
-        "1.00005, and are divided by it", "1.00565, and are divided by it"
+        "1.00005 and are divided by that", "1.00565 and are divided by that"
     ]  # fmt: skip
     # Sizes that nobody published are those that the run reads.
     assert {finding.code.value for finding in plan.findings if finding.level.value == "error"} == set()

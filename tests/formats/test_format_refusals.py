@@ -89,6 +89,9 @@ WRONG = [
      "weights-missing", 3),
     ("nanotron", "data_stages:\n- {name: a, start_training_stp: 1, data: {dataset: {dataset_folder: web}}}\n",
      "unknown-key", 2),
+    ("nanotron", "data_stages:\n- {name: a, start_training_step: 1, data: {dataset: null}}\n", "missing-key", 2),
+    ("nanotron", "data_stages:\n- {name: a, start_training_step: 1, data: {dataset: {hf_dataset_or_dataset: web}}}\n",
+     "unknown-key", 2),
     ("mosaic", "train_loader: {dataset: {split: train}}\n", "missing-key", 1),
     ("mosaic", "train_loader:\n dataset:\n  streams:\n   web: {proportion: 1}\n   code: {repeat: 1}\n",
      "weights-mixed", 5),
@@ -178,10 +181,10 @@ def test_paths_that_no_template_gives_are_refused_with_the_nearest(refused):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"sequence_length": 32}, "sequence_length is given as 32, and the file says 16"),
-        ({"batch_sequences": 5}, "batch is given as 5, and the file says 4"),
+        ({"sequence_length": 32}, "sequence_length is given as 32, but the file says 16"),
+        ({"batch_sequences": 5}, "batch is given as 5, but the file says 4"),
         ({"steps": (7,)}, "the file says 10"),
-        ({"steps": (7, 8)}, "2 numbers of steps for 1 phase"),
+        ({"steps": (7, 8)}, "--steps is given 2 times for 1 phase"),
     ],
 )
 def test_what_is_given_and_what_the_file_says_may_not_differ(given, said, refused):
@@ -230,7 +233,7 @@ def test_a_run_shorter_than_a_step_is_refused_before_a_spec_of_it_is_written(ref
     budgets = '{"phase0_weights": {"web": 1}, "phase_budgets": [5000]}'
     error = refused("marin-json", budgets)
     assert (error.code, error.place and error.place.line) == ("run-too-short", 1)
-    assert "5,000 tokens, and a step would have 4,194,304" in error.message
+    assert "5,000 tokens, but a step has 4,194,304" in error.message
     assert "--batch" in str(error.hint)
     assert (
         refused("olmo", "sources:\n- {source_name: web, target_ratio: 1}\n", batch_sequences=1 << 20).code == error.code

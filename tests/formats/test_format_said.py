@@ -139,7 +139,7 @@ def test_a_variable_that_the_file_does_not_define_is_left_out_and_said(sizes, tm
         "seq_len: 100", "seq_len: ${oc.env:L}", 1
     )
     imported, plan = brought_in("mosaic", text, tmp_path / "in", catalog=sizes)
-    assert not_said(imported) == ["the sequence length is not said; 4,096 is set, change it in the spec"]
+    assert not_said(imported) == ["the file does not say the sequence length; 4,096 is set: change it in the spec"]
     assert plan.spec.seed == 0
     left_out = next(remark.message for remark in imported.remarks if remark.code == "keys-left-out")
     assert "'train_loader.dataset.shuffle_seed'" in left_out
@@ -204,7 +204,7 @@ def test_a_metadataset_that_names_itself_and_a_measure_of_a_task_are_told(sizes,
     text = "splits: {train: {blend_weight_unit: words, blend: [{path: one}]}}"
     imported, _ = brought_in("energon", text, tmp_path / "in", catalog=sizes, steps=(4,))
     assert [remark.message for remark in imported.remarks if remark.code == "read-as"] == [
-        "blend_weight_unit 'words' is a measure of the task's own; read as documents"
+        "blend_weight_unit 'words' is defined by the task; read as documents"
     ]
     text = f"splits: {{train: {{blend: [{', '.join(['{path: self.yaml}'] * 3)}]}}}}"
     (tmp_path / "self.yaml").write_text(text, encoding="utf-8")
@@ -216,7 +216,7 @@ def test_energon_says_what_it_takes_for_splits_whose_sizes_are_not_there(sizes, 
     train = "blend_epochized: [{path: one}, {path: one, split_part: val, repetitions: 3}]"
     imported, _ = brought_in("energon", f"splits: {{train: {{{train}}}}}", tmp_path, catalog=sizes, steps=(4,))
     assert [remark.message for remark in imported.remarks if remark.code == "read-as"] == [
-        "how large the splits 'train' and 'val' of 'one' are is not in the file; each is taken for an equal part of it"
+        "the file does not say how large the splits 'train' and 'val' of 'one' are; each is read as an equal part"
     ]
 
 
@@ -249,6 +249,23 @@ def test_nanotron_has_its_tokenizer_beside_the_stages_and_reads_folders_without_
     assert shares(plan) == pytest.approx({"one": 1 / 3, "two": 2 / 3}, abs=1e-15)
     assert (plan.phases[0].laid.batch_sequences, plan.steps, plan.spec.seed) == (30, 7, 6)
     assert not not_said(imported)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "expected"),
+    [
+        ("two", {"two": 1.0}),
+        ("{one: 1.0, two: 0.5}", HALVES),  # fractions of their examples
+        ("{two: 1}", {"two": 1.0}),
+    ],
+)
+def test_nanotron_reads_datasets_of_text_too(dataset, expected, sizes, tmp_path):
+    text = NANOTRON.format(folders="[one]").replace("dataset_folder: [one]", f"hf_dataset_or_datasets: {dataset}, "
+        "hf_dataset_splits: train, text_column_name: text")  # fmt: skip
+    imported, plan = brought_in("nanotron", text, tmp_path / "in", catalog=sizes)
+    assert shares(plan) == expected
+    left_out = next(remark.message for remark in imported.remarks if remark.code == "keys-left-out")
+    assert "hf_dataset_splits" in left_out
 
 
 def megatron(folder: Path, catalog: Catalog | None, text: str, **files: str) -> tuple[Imported, Plan]:
