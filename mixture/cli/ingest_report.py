@@ -122,15 +122,15 @@ def _token_warnings(report: IngestReport) -> list[str]:
     result = dropped if report.end_of_document_in_text is EndInText.DROP else kept
     inside = "it is kept, and a reader that splits documents at this token splits them there"
     words = {
-        TokenInText.END: f"texts end with the tokenizer's end-of-document: {{}}; {result}",
-        TokenInText.BEGINNING: f"texts begin with what the tokenizer puts before a text: {{}}; {result}",
-        TokenInText.END_INSIDE: f"texts have the tokenizer's end-of-document inside: {{}}; {inside}",
+        TokenInText.END: f"documents whose text ends with the tokenizer's end-of-document: {{}}; {result}",
+        TokenInText.BEGINNING: f"documents whose text begins with what the tokenizer puts before it: {{}}; {result}",
+        TokenInText.END_INSIDE: f"documents with the tokenizer's end-of-document inside their text: {{}}; {inside}",
     }
     warnings = []
     for kind, sentence in words.items():
         counts = {one.name: one.tokens_in_text[kind] for one in report.domains if kind in one.tokens_in_text}
         if counts:
-            warnings.append(f"{sum(counts.values()):,} {sentence.format(_worst(counts))}")
+            warnings.append(sentence.format(f"{sum(counts.values()):,} ({_worst(counts)})"))
     return warnings
 
 

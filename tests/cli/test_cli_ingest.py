@@ -6,7 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
+from tokenizers import Tokenizer, models
 
+from mixture.cli import main
 from mixture.store import open_store
 
 LINES = """\
@@ -106,3 +108,33 @@ def test_unreadable_files_and_shared_ids_are_told(tmp_path: Path, run):
     path.write_text("domains: {web: {files: [c.png]}}")
     assert "error[source-empty]" in run("ingest", path, "-o", tmp_path / "no", "--skip-unreadable", code=1).stderr
     run("ingest", path, "-o", tmp_path / "no", "--skip-unreadable", "--allow-empty")
+
+
+def test_texts_that_end_with_end_of_document_are_told_with_what_became_of_it(tmp_path: Path, capsys):
+    pieces = [("<unk>", 0.0), ("</s>", 0.0), ("a", -3.0), ("b", -3.0)]
+    tokenizer = Tokenizer(models.Unigram(pieces, 0))
+    tokenizer.save(str(tmp_path / "t.json"))
+    (tmp_path / "a.jsonl").write_text('{"text": "a</s>"}\n{"text": "b</s>"}\n{"text": "ab"}\n{"text": "a</s>b"}\n')
+    path = tmp_path / "sources.yaml"
+    for choice, said in (
+        ("drop", "it is dropped, so that each document has one"),
+        ("keep", "these documents have two"),
+    ):
+        path.write_text(f"end_of_document_in_text: {choice}\ndomains: {{web: {{files: [a.jsonl]}}}}")
+        arguments = ["ingest", str(path), "--tokenizer", str(tmp_path / "t.json"), "-o"]
+        ended([*arguments, str(tmp_path / choice)])
+        text = " ".join(capsys.readouterr().out.split())
+        assert "documents whose text ends with the tokenizer's end-of-document: 2 (2 of 'web'); " in text
+        assert said in text
+        assert "documents with the tokenizer's end-of-document inside their text: 1 (1 of 'web'); it is kept" in text
+        ended([*arguments, str(tmp_path / f"{choice}-json"), "--json"])
+        report = json.loads(capsys.readouterr().out)
+        assert report["end_of_document_in_text"] == choice
+        counts = {"end-of-document": 2, "end-of-document-inside": 1}
+        assert report["domains"][0]["tokens_in_text"] == counts
+
+
+def ended(arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert not ended.value.code
