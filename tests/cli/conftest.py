@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from mixture.cli.app import main
+
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -26,6 +28,21 @@ def run() -> Run:
         assert done.returncode == code, f"{arguments}: {done.returncode}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
         assert "Traceback" not in done.stderr
         return done
+
+    return of
+
+
+@pytest.fixture
+def ask(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """mixture ARGUMENTS… in this process: ask("show", lock) gives its output; of a refusal (code=1) its error, or both."""
+
+    def of(*arguments: object, code: int = 0, both: bool = False) -> str:
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as left:
+            main([str(one) for one in arguments])
+        out, err = capsys.readouterr()
+        assert (left.value.code or 0) == code, err
+        return out + err if both else err if code else out
 
     return of
 

@@ -13,7 +13,6 @@ import pytest
 from mixture_folder import write_mixture
 
 from mixture import read_lock
-from mixture.cli.app import main
 from mixture.plan import amend, crossings, write_lock
 
 SPEC = """\
@@ -39,21 +38,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("show") / "small"
     write_mixture(made, SPEC, cells=CELLS)
     return made
-
-
-@pytest.fixture
-def ask(capsys: pytest.CaptureFixture[str]) -> Ask:
-    """mixture ARGUMENTS… in this process: ask("show", lock, code=0) gives standard output, of a refusal the error."""
-
-    def of(*arguments: object, code: int = 0) -> str:
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as left:
-            main([str(one) for one in arguments])
-        out, err = capsys.readouterr()
-        assert (left.value.code or 0) == code, err
-        return err if code else out
-
-    return of
 
 
 def rows(text: str) -> list[dict]:
