@@ -38,8 +38,8 @@ MOST_WEIGHTS = 200_000
 """Phases and stairs of transitions, times domains: planning these takes some 4 seconds and 0.5 GB."""
 MOST_PHASES = 1_000
 """Stairs counted in. Each takes some 2 ms, and as much to read."""
-MOST_CONDITIONS = 200
-"""Each takes some 30 ms: a database of its own."""
+MOST_CONDITIONS = 1_000
+"""Each takes some 4 ms."""
 CONDITION_SECONDS = 20.0
 """Of all conditions of a spec together."""
 

@@ -11,7 +11,7 @@ from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
-from mixture.catalog.table import Cell, Table, check_header, check_num_rows
+from mixture.catalog.table import CELL_HINT, Cell, Table, check_header, check_num_rows
 from mixture.errors import CatalogError, Place
 
 _PLAIN_DECIMAL = re.compile(r"0|-?[1-9][0-9]{0,400}")
@@ -40,6 +40,9 @@ def read_csv(path: Path, text: str) -> Table:
             first_line = reader.line_num + 1
     except csv.Error as error:
         place = Place(file=str(path), line=first_line)
+        if "field limit" in str(error):  # of the csv module: characters, and more of them than a cell may have bytes
+            message = f"a cell of more than {csv.field_size_limit():,} characters"
+            raise CatalogError(message, code="table-too-large", place=place, hint=CELL_HINT) from error
         hint = "a quote that is not closed, or not doubled inside a cell?"
         raise CatalogError(f"not a CSV row: {error}", code="bad-csv", place=place, hint=hint) from error
     if not rows:

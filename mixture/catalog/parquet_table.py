@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from mixture.catalog.table import MOST_CELL_BYTES, MOST_TEXT_BYTES, Cell, Table, check_header, check_num_rows
+from mixture.catalog.table import CELL_HINT, MOST_CELL_BYTES, MOST_TEXT_BYTES, Cell, Table, check_header, check_num_rows
 from mixture.errors import CatalogError, Place
 from mixture.units import quote
 
@@ -87,7 +87,7 @@ def _text_bytes(path: Path, name: str, column: pa.Array[Any]) -> int:
             f"column {quote(name)} holds a text of {longest:,} bytes",
             code="table-too-large",
             place=Place(file=str(path)),
-            hint=f"up to {MOST_CELL_BYTES:,} are right in a cell",
+            hint=CELL_HINT,
             column=name,
         )
     return int(pc.sum(lengths).as_py() or 0)

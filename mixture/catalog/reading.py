@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mixture.catalog.csv_table import read_csv
 from mixture.catalog.json_table import read_json, read_json_lines
-from mixture.catalog.table import MOST_BYTES, Table
+from mixture.catalog.table import MOST_BYTES, Table, check_cells
 from mixture.errors import CatalogError, Place, StoreError, nearest
 from mixture.file_kinds import says_links
 from mixture.file_names import STORE_FILE, STORE_TABLE
@@ -111,7 +111,9 @@ def _parse(file: TableFile) -> Table:
         from mixture.catalog.parquet_table import read_parquet
 
         return read_parquet(file.path, file.data)
-    return _TEXT_FORMATS[form](file.path, file_text(file.path, file.data))
+    table = _TEXT_FORMATS[form](file.path, file_text(file.path, file.data))
+    check_cells(table)
+    return table
 
 
 def _check_size(path: Path, size: int) -> None:

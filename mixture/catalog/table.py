@@ -20,6 +20,8 @@ MOST_BYTES = 2**28
 MOST_TEXT_BYTES = 2**26
 """Of the cells of a Parquet table, whose file may be much smaller than what it says."""
 MOST_CELL_BYTES = 2**16
+"""Of a text, in every format. It also bounds what a condition does before it can be interrupted."""
+CELL_HINT = f"a cell has up to {MOST_CELL_BYTES:,} bytes"
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,17 @@ class Table:
         """An error about one row."""
         text = message if self.lines is not None else f"{self.row(row)}: {message}"
         return CatalogError(text, code=code, place=self.place(row), hint=hint, **facts)
+
+
+def check_cells(table: Table) -> None:
+    """Raise CatalogError, `table-too-large`, at a text that is longer than one of a table of domains."""
+    for name, cells in table.columns.items():
+        for row, cell in enumerate(cells):
+            if isinstance(cell, str) and len(cell) * 4 > MOST_CELL_BYTES:
+                size = len(cell.encode("utf-8", "replace"))
+                if size > MOST_CELL_BYTES:
+                    message = f"column {quote(name)} holds a text of {size:,} bytes"
+                    raise table.error(message, row=row, code="table-too-large", hint=CELL_HINT, column=name)
 
 
 def check_header(path: Path, names: list[str]) -> None:

@@ -23,12 +23,12 @@ from mixture.plan.past import check_lengths, joined_phases, past_of
 from mixture.plan.phases import PhaseSteps, lay_out
 from mixture.plan.planned import PlannedDomain, PlannedPhase
 from mixture.plan.segments import schedule_data
-from mixture.plan.stairs import changes_inside, drawn_weights, parts_of
+from mixture.plan.stairs import changes_inside, drawn_weights, integer_weights, parts_of
 from mixture.plan.summaries import summarized
 from mixture.plan.unimax_findings import divided_tokens
 from mixture.plan.weights import drawable, weigh
 from mixture.plan.words import counted
-from mixture.schedule import WHOLE, Schedule, ScheduleData, apportion
+from mixture.schedule import Schedule, ScheduleData
 from mixture.spec import Spec
 from mixture.units import format_count
 
@@ -137,7 +137,7 @@ def make_plan(
         domains, pools = past.domains, past.amendment.lock.data.pools
         check_lengths(past.amendment, spec, phases)
     weights = drawn_weights(parts)
-    integers = [tuple(apportion(part.weights.dense(len(domains)), WHOLE)) for part in parts]
+    integers = integer_weights(parts, len(domains))
     if kept is not None:
         integers = as_locked(kept, integers)
     data = schedule_data(spec, domains, [part.laid for part in parts], integers, pools=pools or {})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import floor
+from math import floor, lcm
 
 from mixture.catalog import Catalog, CatalogDomain
 from mixture.errors import SpecError, nearest
@@ -67,6 +67,12 @@ class PhaseWeights:
     def dense(self, num_domains: int) -> tuple[Fraction, ...]:
         """The shares of all domains, in order."""
         return tuple(self.shares.get(d, Fraction(0)) for d in range(num_domains))
+
+
+MOST_DIGITS = 500
+"""Of the denominator of a share. It grows where phases replay phases that replay others, by as much as a share has."""
+MOST_COMMON_DIGITS = 20_000
+"""Of what all shares of a phase have in common."""
 
 
 def drawable(catalog: Catalog) -> tuple[CatalogDomain, ...]:
@@ -141,6 +147,7 @@ class _Weigher:
                     if d in owner:
                         raise self._overlap(d, path, owner[d], j)
                     owner[d] = j
+            self._check_digits(part.shares, here)
             for d, x in part.shares.items():
                 own = x * share
                 got.shares[d] = got.shares.get(d, Fraction(0)) + own
@@ -150,7 +157,30 @@ class _Weigher:
             got.scaled += part.scaled
             got.curves += part.curves
             got.divided += part.divided
+        self._check_digits(got.shares, path)
         return got
+
+    def _check_digits(self, shares: Mapping[int, Fraction], path: str) -> None:
+        """Raise SpecError where exact shares have so many digits that working with them would take for ever."""
+        common = 1
+        for d, share in shares.items():
+            if (digits := _num_digits(share.denominator)) > MOST_DIGITS:
+                raise self._too_long(f"the share of {self.domains[d].name!r} has", digits, MOST_DIGITS, path)
+            common = lcm(common, share.denominator)
+            if (digits := _num_digits(common)) > MOST_COMMON_DIGITS:
+                raise self._too_long("the shares have together", digits, MOST_COMMON_DIGITS, path)
+
+    def _too_long(self, what: str, digits: int, most: int, path: str) -> SpecError:
+        phase = self.spec.phases[len(self.phases)].phase
+        return SpecError(
+            f"phase {phase!r}: {what} {digits:,} digits, of at most {most:,}",
+            code="share-too-long",
+            place=self.spec.place(path),
+            hint="a replay of a replay has the digits of both: write shorter shares, or replay fewer phases",
+            phase=phase,
+            digits=digits,
+            most=most,
+        )
 
     def _overlap(self, d: int, path: str, first: int, second: int) -> SpecError:
         name = self.domains[d].name
@@ -337,6 +367,11 @@ class _Weigher:
                 domains=[self.domains[d].name for d in values],
             )
         return _same_path({d: value / total for d, value in values.items()}, path)
+
+
+def _num_digits(number: int) -> int:
+    """About how many digits a number has: to write it out takes time by itself."""
+    return number.bit_length() * 30103 // 100000 + 1
 
 
 def _same_path(shares: dict[int, Fraction], path: str) -> _Shares:

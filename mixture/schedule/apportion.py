@@ -19,7 +19,13 @@ def apportion(weights: Sequence[Fraction], total: int) -> list[int]:
     scaled = [weight.numerator * (common // weight.denominator) for weight in weights]
     if sum(scaled) != common or min(scaled) < 0:
         raise ValueError("weights must be at least 0 and sum to exactly 1")
-    parts = [divmod(n * total, common) for n in scaled]
+    return apportion_amounts(scaled, total)
+
+
+def apportion_amounts(amounts: Sequence[int], total: int) -> list[int]:
+    """The same of weights that are amounts, at least 0, of which one is above 0: each has its part of their sum."""
+    whole = sum(amounts)
+    parts = [divmod(amount * total, whole) for amount in amounts]
     out = [floor for floor, _ in parts]
     by_remainder = sorted(range(len(parts)), key=lambda i: (-parts[i][1], i))
     for i in by_remainder[: total - sum(out)]:

@@ -308,7 +308,10 @@ def phases(count: int, weights: str) -> dict[str, object]:
 def test_a_spec_that_takes_long_to_plan_is_refused_before_it_is_planned(put):
     put("many", phases(1001, "uniform"), status=422, code="too-many-phases")
     where = "[{{where: 'tokens > {i}', share: 100%, within: uniform}}]"
-    put("many", phases(201, where), status=422, code="too-many-conditions")
+    half = "[{{where: 'tokens > {i}', {half}}}, {{where: 'tokens <= {i}', {half}}}]".replace(
+        "{half}", "share: 50%, within: uniform"
+    )
+    put("many", phases(501, half), status=422, code="too-many-conditions")
     put("few", phases(3, where), status=201)
 
 

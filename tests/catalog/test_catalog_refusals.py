@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mixture.catalog import read_catalog, read_column
+from mixture.catalog.table import MOST_CELL_BYTES
 from mixture.errors import CatalogError, Place
 
 
@@ -154,6 +155,23 @@ def test_a_table_is_refused_where(write, case):
         read_catalog(write(name, content))
     assert refused.value.code == code, str(refused.value)
     assert name in str(refused.value.place)
+
+
+def test_a_cell_has_a_bound_in_every_format_which_the_refusal_says(write):
+    def contents(text):
+        row = json.dumps({"domain": "a", "tokens": 1, "note": text})
+        yield "a.csv", f"domain,tokens,note\na,1,{text}\n"
+        yield "a.json", f"[{row}]"
+        yield "a.jsonl", row
+        yield "a.parquet", parquet_bytes(domain=["a"], tokens=[1], note=[text])
+
+    for text in ("x" * (MOST_CELL_BYTES + 1), "x" * 200_000, "é" * (MOST_CELL_BYTES // 2 + 1)):
+        for name, content in contents(text):
+            with pytest.raises(CatalogError, match="65,536 bytes") as refused:
+                read_catalog(write(name, content))
+            assert refused.value.code == "table-too-large", name
+    for name, content in contents("é" * (MOST_CELL_BYTES // 2)):
+        assert read_catalog(write(name, content)).names == ("a",)
 
 
 def test_a_row_of_json_lines_is_named_by_its_line_and_one_of_an_array_by_its_number(write):

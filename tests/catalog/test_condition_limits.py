@@ -9,6 +9,7 @@ import pytest
 
 from mixture.catalog import Catalog, read_catalog
 from mixture.catalog.sealed import sealed_duckdb
+from mixture.catalog.table import MOST_CELL_BYTES
 from mixture.errors import CatalogError
 
 SLOW = " or ".join(f"lower(text) like '%a%{i}%a'" for i in range(60))
@@ -27,6 +28,24 @@ def test_a_condition_that_takes_longer_than_it_may_is_stopped_and_the_limit_is_s
     with pytest.raises(CatalogError, match=r"more than 0\.001 seconds") as refused:
         catalog.select(SLOW, seconds=0.001)
     assert (refused.value.code, refused.value.facts["seconds"]) == ("condition-too-slow", 0.001)
+
+
+def test_patterns_that_match_in_many_ways_end_in_time(tmp_path: Path):
+    """Without a bound that holds within one cell, the first of these runs for longer than anybody lives."""
+    long, hidden = "a" * MOST_CELL_BYTES, "%a" * 30
+    (tmp_path / "cells.csv").write_text(f"domain,tokens,note\nx,1,{long}\ny,1,{long[:-1]}b\n", encoding="utf-8")
+    catalog = read_catalog(tmp_path / "cells.csv")
+    assert catalog.select(f"note like '{hidden}_%b'") == (1,)
+    assert catalog.select(f"note like '{hidden}_%c' or note not like '%aaaa_b%'") == (0,)
+    many = " or ".join(f"note like '{'%a_' * 8}{i}'" for i in range(38))
+    assert catalog.select(many) == ()
+    for where, code in (
+        (f"{many} or note like '{'%a_' * 8}'", "condition-too-large"),
+        ("note like domain", "condition-not-allowed"),
+    ):
+        with pytest.raises(CatalogError) as refused:
+            catalog.select(where)
+        assert refused.value.code == code
 
 
 def test_a_limit_changes_nothing_of_what_a_condition_selects(catalog: Catalog):

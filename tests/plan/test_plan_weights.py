@@ -8,6 +8,7 @@ import pytest
 
 from mixture.errors import CatalogError, SpecError
 from mixture.plan import make_plan
+from mixture.plan.weights import MOST_DIGITS
 from mixture.schedule import WHOLE
 from mixture.spec import FindingCode
 
@@ -213,6 +214,28 @@ def test_a_replayed_phase_and_new_weights_add_up_where_a_domain_is_in_both(write
     draws = rows.draw[rows.domain == a1].tolist()
     assert sorted(draws) == list(range(len(draws)))
     assert rows.draw[first:][rows.domain[first:] == a1].min() == plan.phases[0].sequences[a1]
+
+
+def test_replays_of_replays_stay_exact_up_to_a_bound_on_digits_which_the_refusal_says(write_spec):
+    share, rest = "0.123456789012345678901234567891", "0.876543210987654321098765432109"
+
+    def phases(count):
+        yield "{phase: p0, steps: 1, weights: {web: 0.25, code: 0.75}}"
+        for i in range(1, count):
+            groups = (
+                f"{{replay: p{i - 1}, share: {share}}}, {{where: \"domain = 'web'\", share: {rest}, within: uniform}}"
+            )
+            yield f"{{phase: p{i}, steps: 1, weights: [{groups}]}}"
+
+    plan = make_plan(write_spec(*phases(16), budget="16 steps"))
+    code = Fraction(3, 4)
+    for phase in range(16):
+        assert shares(plan, phase) == {"code": code, "web": 1 - code}
+        code *= Fraction(share)
+    error = refused(write_spec(*phases(400), budget="400 steps"))
+    assert (error.code, error.place.path) == ("share-too-long", "phases[17].weights")
+    assert "'code' has 5" in error.message
+    assert error.facts["digits"] > error.facts["most"] == MOST_DIGITS
 
 
 def test_held_out_domains_are_weighed_by_no_rule_and_are_not_in_the_plan(write_spec):
