@@ -6,7 +6,7 @@ How much of their text anyone sees is the service's to say (the setting `example
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Any
 
@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from api.settings import ExampleTexts
 from mixture.catalog import Overview, OverviewQuality
 from mixture.schedule.permute import Permutation, key64
-from mixture.store import Store, attribute_text
+from mixture.store import Attribute, Store, attribute_text, attribute_value
 from mixture.store.decode import decoder
 from mixture.store.manifest import BYTES, TOKENIZER
 from mixture.stream.masks import ALWAYS, Masks
@@ -75,7 +75,7 @@ class Example(BaseModel):
         examples=[6804], description="The end of the document counted in; null where the store does not have it."
     )
     first_token: int | None = Field(examples=[413026], description="Where it begins in the domain's storage.")
-    attributes: dict[str, str] = Field(examples=[{"source": "linux-doc", "license": "GPL-2.0-only"}])
+    attributes: dict[str, Attribute] = Field(examples=[{"source": "linux-doc", "license": "GPL-2.0-only"}])
     quality: QualityReason | None = Field(description="Null where the overview does not say how levels were made.")
     text: str | None = Field(
         examples=["The uinput module"], description="Null where this service shows none, or can not decode it."
@@ -120,8 +120,8 @@ class DomainExamples:
         return next((row for row in found if row["domain"] == self._domain), None)
 
     def _example(self, number: int, identity: str, row: dict[str, Any] | None) -> Example:
-        said = {} if row is None else {k: attribute_text(v) for k, v in row.items() if k not in (*PLACE, "domain")}
-        own = {k: v for k, v in said.items() if v is not None}
+        said = {} if row is None else {k: attribute_value(v) for k, v in row.items() if k not in (*PLACE, "domain")}
+        own: dict[str, Attribute] = {k: v for k, v in said.items() if v is not None}
         text, is_cut = (None, False) if row is None else self._text(row)
         return Example(
             number=number,
@@ -130,7 +130,7 @@ class DomainExamples:
             tokens=None if row is None else row["tokens"],
             first_token=None if row is None else row["first_token"],
             attributes=own,
-            quality=self._reason(own.get(SCORE), row),
+            quality=self._reason(attribute_text(own.get(SCORE)), row),
             text=text,
             is_cut=is_cut,
         )
@@ -169,10 +169,10 @@ def is_decodable(store: Store) -> bool:
     return store.tokenizer == BYTES or (store.path / TOKENIZER).is_file()
 
 
-def url_of(identity: str, attributes: dict[str, str]) -> str | None:
+def url_of(identity: str, attributes: Mapping[str, Attribute]) -> str | None:
     """The address on the web that a document is from. Nothing else becomes a link."""
     for text in (attributes.get("url"), identity):
-        if text is not None and text.startswith(("https://", "http://")):
+        if isinstance(text, str) and text.startswith(("https://", "http://")):
             return text
     return None
 

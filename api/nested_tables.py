@@ -10,7 +10,7 @@ import pyarrow as pa
 from api.positions import SCHEMA as SEQUENCE
 from api.run_models import Progress
 from api.step_reads import PARTS
-from mixture.store import Store
+from mixture.store import Store, attribute_text
 
 COUNTS = pa.schema([("step", pa.int64()), ("domain", pa.string()), ("sequences", pa.int64())])
 PROGRESS = pa.schema(
@@ -59,7 +59,13 @@ def sequences_table(rows: Sequence[Mapping[str, Any]], store: Store | None, doma
     schema = pa.schema([*SEQUENCE, *(field.with_name(f"document_{field.name}") for field in document)])
     columns = (
         *([row[name] for row, _ in pairs] for name in SEQUENCE.names),
-        *([held.get(name) for _, held in pairs] for name in document.names),
+        *(
+            [
+                attribute_text(held.get(field.name)) if field.type == pa.string() else held.get(field.name)
+                for _, held in pairs
+            ]
+            for field in document
+        ),
     )
     return _table(schema, columns)
 

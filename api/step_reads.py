@@ -14,7 +14,7 @@ from api.queries import check_step, wrong_query
 from mixture.errors import StreamError
 from mixture.plan import Lock
 from mixture.schedule import Schedule
-from mixture.store import Store, attribute_text
+from mixture.store import Store, attribute_value
 from mixture.store.documents import PLACE
 from mixture.stream import rank_slots
 from mixture.stream.masks import Masks
@@ -65,7 +65,7 @@ def read_sequences(
 ) -> list[dict[str, Any]]:
     """Slots of a step in order: a row's columns by name, and its `documents` from the store, None where there is none.
 
-    A document has its columns, attributes as text, and which part of it is read: tokens `from_token` up to `to_token`,
+    A document has its columns, attributes, and which part of it is read: tokens `from_token` up to `to_token`,
     from its first.
     With masks each document has `masked_tokens` too: how many of its tokens are taken down at this step.
 
@@ -90,7 +90,7 @@ def read_sequences(
         found = found.append_column(PARTS[1], pa.array(np.minimum(part[1], tokens)))
         if masks is not None:
             found = found.append_column("masked_tokens", pa.array(masks.count(step, row["domain"], first, tokens)))
-        held = [one | {name: attribute_text(one[name]) for name in attributes} for one in found.to_pylist()]
+        held = [one | {name: attribute_value(one[name]) for name in attributes} for one in found.to_pylist()]
         documents += len(held)
         shown.append(row | {"documents": held})
     return shown

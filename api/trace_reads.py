@@ -14,7 +14,7 @@ from api.store_reading import reading_store
 from mixture.errors import MixtureError
 from mixture.plan import Lock
 from mixture.schedule import Schedule
-from mixture.store import Store
+from mixture.store import Store, attribute_text
 from mixture.stream import ReadSoFar, Trace, TracedRead, read_so_far, trace_documents
 
 READ = (
@@ -111,7 +111,9 @@ def traces_table(rows: Sequence[Mapping[str, Any]], attributes: Sequence[str]) -
     for name in READ:
         columns[f"next_{name}"] = pa.array([row["next"] and row["next"][name] for row in rows], pa.int64())
     for name in attributes:
-        columns[f"attribute_{name}"] = pa.array([row["attributes"].get(name) for row in rows], pa.string())
+        columns[f"attribute_{name}"] = pa.array(
+            [attribute_text(row["attributes"].get(name)) for row in rows], pa.string()
+        )
     return pa.table(columns)
 
 

@@ -12,7 +12,7 @@ from api.problems import Problem
 from api.step_reads import PARTS, read_sequences
 from mixture.errors import MixtureError
 from mixture.schedule import Schedule
-from mixture.store import Store
+from mixture.store import Store, attribute_text
 from mixture.stream import slot_rank
 from mixture.stream.masks import Masks
 
@@ -111,5 +111,6 @@ def _document(row: Mapping[str, Any], *, is_masked: bool) -> DocumentLine:
     own = ("id", "first_token", "tokens", *PARTS)
     said = dict(row)
     masked = said.pop("masked_tokens") if is_masked else 0
-    attributes = (Attribute(name=name, value=value) for name, value in said.items() if name not in own and value)
+    texts = ((name, attribute_text(value)) for name, value in said.items() if name not in own)
+    attributes = (Attribute(name=name, value=text) for name, text in texts if text)
     return DocumentLine(**{name: row[name] for name in own}, attributes=tuple(attributes), masked_tokens=masked)

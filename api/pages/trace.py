@@ -15,7 +15,7 @@ from api.pages.step_sequences import Attribute, StoreState
 from api.problems import Problem
 from api.trace_reads import READS, SUMS, bounded_sums, check_traced, document_traces, read_row
 from mixture.errors import MixtureError
-from mixture.store import Store
+from mixture.store import Store, attribute_text
 from mixture.stream import Trace, TracedRead, trace_range
 
 SHOWN_READS = 50
@@ -209,6 +209,7 @@ def _there(store: Store | None) -> Store:
 
 def _lines(trace: Trace) -> TraceLines:
     attributes = {} if trace.document is None else trace.document.attributes
+    texts = ((name, attribute_text(value)) for name, value in attributes.items())
     times, down = trace.times, trace.times_down
     first = next(read for read in trace.reads() if not read.is_down) if down < times else None
     return TraceLines(
@@ -216,7 +217,7 @@ def _lines(trace: Trace) -> TraceLines:
         domain=trace.domain,
         first_token=trace.first_token,
         tokens=trace.tokens,
-        attributes=tuple(Attribute(name=name, value=value) for name, value in attributes.items() if value),
+        attributes=tuple(Attribute(name=name, value=text) for name, text in texts if text),
         times=times,
         times_down=down,
         next_read=None if first is None else _read_line(first),

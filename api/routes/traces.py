@@ -33,6 +33,7 @@ from api.trace_reads import (
     traces_table,
 )
 from mixture.names import DIGEST_MARK
+from mixture.store import Attribute
 from mixture.stream import trace_range
 
 router = APIRouter(prefix="/v1/mixtures", tags=["schedules"], dependencies=[Reads])
@@ -70,7 +71,7 @@ class TraceRow(BaseModel):
     domain: str = Field(examples=["c14q3"])
     first_token: int = Field(examples=[812], description="Where it begins in the domain's storage.")
     tokens: int = Field(examples=[96], description="The end of the document counted in.")
-    attributes: dict[str, str | None] = Field(examples=[{"licence": "MIT"}])
+    attributes: dict[str, Attribute] = Field(examples=[{"licence": "MIT"}])
     from_step: int = Field(examples=[0])
     times: int = Field(
         examples=[3],

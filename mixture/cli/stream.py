@@ -128,7 +128,7 @@ def show(opened: LocalStream, batch: Batch, most: int) -> None:
 
 
 def _rows(opened: LocalStream, batch: Batch, most: int) -> Iterator[dict[str, Any]]:
-    from mixture.store import attribute_text, decoder
+    from mixture.store import attribute_value, decoder
     from mixture.stream.masks import masks_for
 
     decode, masks = decoder(opened.store), masks_for(opened.lock)
@@ -142,10 +142,10 @@ def _rows(opened: LocalStream, batch: Batch, most: int) -> Iterator[dict[str, An
             ids = batch.input_ids[i, begin : min(end, begin + 4 * SNIPPET)]
             known = decode(ids) if masks is None else masks.text(batch.step, name, first_token + begin, ids, decode)
             text = " ".join(known.split())
-            own = {k: attribute_text(v) for k, v in document.items() if k not in ("id", "first_token", "tokens")}
-            attributes = {k: v for k, v in own.items() if v}
-            origin = "#".join(attributes[name] for name in ("file", "row", "byte") if name in attributes)
-            shown = attributes.get("path") or origin or document["id"]
+            own = {k: attribute_value(v) for k, v in document.items() if k not in ("id", "first_token", "tokens")}
+            attributes = {k: v for k, v in own.items() if v not in (None, "")}
+            origin = "#".join(str(attributes[name]) for name in ("file", "row", "byte") if name in attributes)
+            shown = str(attributes.get("path") or origin or document["id"])
             documents.append(
                 {
                     "id": document["id"],

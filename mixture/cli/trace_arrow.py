@@ -33,6 +33,8 @@ def write_sequences(path: Path, sequences: Iterable[TracedSequence], attributes:
 
 
 def _parts(one: TracedSequence, names: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    from mixture.store import attribute_text
+
     own = {name: getattr(one, name) for name in SEQUENCE}
     for part in one.documents:
         yield own | {
@@ -40,7 +42,7 @@ def _parts(one: TracedSequence, names: Mapping[str, str]) -> Iterator[dict[str, 
             "document_first_token": part.document.first_token,
             "document_tokens": part.document.tokens,
             **{name: getattr(part, name) for name in PART},
-            **{names[name]: value for name, value in part.document.attributes.items()},
+            **{names[name]: attribute_text(value) for name, value in part.document.attributes.items()},
         }
 
 

@@ -131,11 +131,14 @@ def _read_text(read: TracedRead, of: Trace, names: Sequence[str]) -> list[str]:
 
 
 def _heading(one: Trace) -> str:
+    from mixture.store import attribute_text
+
     last = one.first_token + one.tokens - 1
     where = f"token {last:,}" if one.tokens == 1 else f"tokens {one.first_token:,} to {last:,}"
     if one.document is None:
         return f"{where} of domain {printable(one.domain)}"
-    attributes = "".join(f"; {printable(f'{k}: {v}')}" for k, v in one.document.attributes.items() if v is not None)
+    said = ((name, attribute_text(value)) for name, value in one.document.attributes.items())
+    attributes = "".join(f"; {printable(f'{name}: {text}')}" for name, text in said if text is not None)
     return f"document {printable(one.document.id)}: {where} of domain {printable(one.domain)}{attributes}"
 
 

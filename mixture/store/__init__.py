@@ -2,7 +2,7 @@
 
 from mixture.objects import ObjectOptions
 from mixture.store.agreement import disagreements, require_agreement, verify_store
-from mixture.store.attributes import attribute_text
+from mixture.store.attributes import Attribute, attribute_text, attribute_value
 from mixture.store.decode import decoder
 from mixture.store.description import ContentKind, StoreDescription, StoreDomain
 from mixture.store.documents import Spans
@@ -77,7 +77,9 @@ __all__ = [
     "UnreadableError",
     "Verify",
     "add_domain",
+    "Attribute",
     "attribute_text",
+    "attribute_value",
     "build_catalog",
     "decoder",
     "disagreements",

@@ -1,9 +1,16 @@
-"""Attributes of documents as text."""
+"""Attributes of documents, as text and as JSON has them."""
 
 from __future__ import annotations
 
+from math import isfinite
+
 Attribute = str | int | float | bool | None
 """What a document may say of itself under a name."""
+
+
+def attribute_value(value: Attribute) -> Attribute:
+    """An attribute as JSON has it: numbers and truth values as they are, as text what JSON has no number for."""
+    return value if not isinstance(value, float) or isfinite(value) else repr(value)
 
 
 def attribute_text(value: Attribute) -> str | None:

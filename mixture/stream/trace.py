@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from mixture.plan import Lock
 from mixture.schedule import Rows, Schedule
-from mixture.store import PADDING, Store, attribute_text, require_agreement
+from mixture.store import PADDING, Attribute, Store, attribute_value, require_agreement
 from mixture.stream.masks import Masks, masks_for
 from mixture.stream.ranks import check_rank, rank_slots
 
@@ -25,14 +25,14 @@ PLACE = ("domain", "id", "first_token", "tokens")
 class StoredDocument:
     """A document as the store has it. first_token: where it begins in the domain; tokens: its end counted in.
 
-    attributes: as text, whatever their types
+    attributes: as JSON has them: numbers are numbers
     """
 
     domain: str
     id: str
     first_token: int
     tokens: int
-    attributes: Mapping[str, str | None]
+    attributes: Mapping[str, Attribute]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ def stored_documents(rows: Sequence[Mapping[str, Any]]) -> list[StoredDocument]:
             id=row["id"],
             first_token=row["first_token"],
             tokens=row["tokens"],
-            attributes={name: attribute_text(value) for name, value in row.items() if name not in PLACE},
+            attributes={name: attribute_value(value) for name, value in row.items() if name not in PLACE},
         )
         for row in rows
     ]

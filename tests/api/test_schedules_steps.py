@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from stream_helpers import DOMAINS, make_store
 
 from api.lists import encode_cursor
 from mixture.plan import read_lock
-from mixture.store import Store, open_store
+from mixture.store import Store, attribute_value, ingest, open_store
 from mixture.stream import open_stream
 
 SPEC = """\
@@ -119,6 +120,44 @@ def test_documents_come_with_their_attributes(make_app, tmp_path: Path):
             end = min(row["tokens"], one["first_token"] + one["tokens"] - row["first_token"])
             assert document == row | {"from_token": begin, "to_token": end}
         assert list(one["documents"][0]) == [*table.column_names, "from_token", "to_token"]
+
+
+def test_what_json_has_no_number_for_is_text():
+    assert [attribute_value(x) for x in (float("nan"), float("-inf"), 2.5, 3, True, "3", None)] == [
+        "nan", "-inf", 2.5, 3, True, "3", None,
+    ]  # fmt: skip
+
+
+def test_numeric_attributes_are_numbers_in_json_and_texts_on_pages_and_in_tables(make_app, tmp_path: Path):
+    lines = (
+        json.dumps(
+            {"id": f"d{i}", "text": "some text " * 9, "stars": i, "score": i / 8, "kept": i % 2 == 0, "note": str(i)}
+        )
+        for i in range(40)
+    )
+    (tmp_path / "a.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    named = "attributes: [stars, score, kept, note]"
+    (tmp_path / "sources.yaml").write_text(f"domains: {{a: {{files: [a.jsonl], text: text, id: id, {named}}}}}\n")
+    ingest(tmp_path / "sources.yaml", tmp_path / "store")
+    spec = "mixture: numbers\ncatalog: ../store\ntokenizer: bytes\nsequence_length: 64\nbatch: 8 sequences\n"
+    write_mixture(tmp_path / "numbers", spec + "budget: 5 steps\nphases: [{phase: all, weights: uniform}]\n")
+    app = make_app(mixtures_dirs=(tmp_path / "numbers",), store_dirs=(tmp_path / "store",))
+    documents = [one for row in all_items(app, "/v1/mixtures/numbers/steps/0/sequences") for one in row["documents"]]
+    for one in documents:
+        number = int(one["id"].removeprefix("d"))
+        assert (one["stars"], one["score"], one["note"]) == (number, number / 8, str(number))
+        assert one["kept"] is (number % 2 == 0)
+    name = documents[0]["id"]
+    (trace,) = ask(app, "GET", f"/v1/mixtures/numbers/traces?document={name}").json()["items"]
+    assert trace["attributes"] == {key: documents[0][key] for key in ("kept", "note", "score", "stars")}
+    address = "/v1/mixtures/numbers/steps/0/sequences.parquet"
+    table = pq.read_table(pa.BufferReader(ask(app, "GET", address).raise_for_status().content))
+    assert table["document_kept"].to_pylist()[0] == ("true" if documents[0]["kept"] else "false")
+    assert table["document_stars"].to_pylist()[0] == str(documents[0]["stars"])
+    for page in ("steps/0", f"trace?document={name}"):
+        assert ask(app, "GET", f"/mixtures/numbers/{page}").status_code == 200
+    (example, *_) = ask(app, "GET", "/v1/catalogs/numbers/domains/a/examples?kind=random").json()["items"]
+    assert example["attributes"]["score"] == int(example["id"].removeprefix("d")) / 8
 
 
 def test_a_steps_sequences_come_as_tables_of_a_row_a_document(app: FastAPI, store: Store):

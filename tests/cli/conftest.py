@@ -34,7 +34,7 @@ def run() -> Run:
 
 @pytest.fixture
 def ask(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
-    """mixture ARGUMENTS… in this process: ask("show", lock) gives its output; of a refusal (code=1) its error, or both."""
+    """ask("show", lock) gives its output, of a refusal (code=1) its error, or both."""
 
     def of(*arguments: object, code: int = 0, both: bool = False) -> str:
         capsys.readouterr()
