@@ -130,9 +130,9 @@ class DomainsOfRun:
             yield Finding(
                 FindingCode.OVER_EPOCHS,
                 f"domain {domain.name!r} is read {above(epochs, cap)} times,"
-                f" {fitting(domain, cap, missing, needed, share)}",
+                f" {fitting(domain, cap, missing, None if self.before[d] else needed, share)}",
                 self.spec.place(self.weights[most].paths[d]),
-                causes(self.spec, domain, self.weights[most].paths[d])
+                causes(self.spec, domain, self.weights[most].paths[d], may_grow=not self.before[d])
                 if is_asked
                 else "its weight asks for no more than that, and rounding to whole steps reads more: make the budget a"
                 " step smaller",

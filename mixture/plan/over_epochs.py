@@ -29,13 +29,16 @@ def share_that_fits(phase: PhaseSteps, weights: PhaseWeights, d: int, drawn: int
     return f"{decimal(most * 100)}% of phase {phase.name!r} in place of {decimal(now * 100, digits=SHARE_DIGITS)}%"
 
 
-def fitting(domain: CatalogDomain, cap: Fraction, over: int, needed: int, share: str | None) -> str:
-    """What the message says of a domain that `over` tokens too many are read of, and that has to hold `needed`."""
-    more = f"{format_count(needed - domain.tokens)} more tokens of it"
-    return (
-        f"allowed are {decimal(cap, digits=4)}: {format_count(over)} tokens too many;"
-        f" {f'{share}, or {more},' if share else more} would fit"
-    )
+def fitting(domain: CatalogDomain, cap: Fraction, over: int, needed: int | None, share: str | None) -> str:
+    """What the message says of a domain that `over` tokens too many are read of.
+
+    needed: the tokens that it would have to hold; None where it may not grow, since an amended run has read of it
+    """
+    ways = [share] if share else []
+    if needed is not None:
+        ways.append(f"{format_count(needed - domain.tokens)} more tokens of it")
+    would_fit = f"; {', or '.join(ways)}{',' if len(ways) > 1 else ''} would fit" if ways else ""
+    return f"allowed are {decimal(cap, digits=4)}: {format_count(over)} tokens too many{would_fit}"
 
 
 def above(epochs: Fraction, cap: Fraction) -> str:
@@ -46,7 +49,7 @@ def above(epochs: Fraction, cap: Fraction) -> str:
     return decimal(epochs, digits=digits)
 
 
-def causes(spec: Spec, domain: CatalogDomain, path: str) -> str:
+def causes(spec: Spec, domain: CatalogDomain, path: str, *, may_grow: bool) -> str:
     """The keys to change: of the rule at a path of the spec, which gives most of the domain, and of its cap."""
     if domain.name in spec.domain_max_epochs:
         cap = "its `max_epochs.domains`"
@@ -54,7 +57,8 @@ def causes(spec: Spec, domain: CatalogDomain, path: str) -> str:
         cap = "its `max_epochs` in the catalog"
     else:
         cap = "`max_epochs`"
-    return f"lower {_cause(spec, path)}, raise {cap}, or find more of it"
+    lower, rest = f"lower {_cause(spec, path)}", f"raise {cap}"
+    return f"{lower}, {rest}, or find more of it" if may_grow else f"{lower}, or {rest}"
 
 
 def _cause(spec: Spec, path: str) -> str:

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from mixture.errors import PlanError
-from mixture.plan import make_lock, make_plan
+from mixture.plan import Amendment, make_lock, make_plan
 from mixture.spec import FindingCode
 
 RUN = {"batch": "64 sequences", "budget": "1000 steps", "max_epochs": "2"}
@@ -135,3 +135,19 @@ def test_what_the_message_proposes_fits(write_spec):
     (finding,) = over(make_plan(write_spec(*halves, catalog=catalog, **RUN)))
     assert " of phase " not in finding.message
     assert "more tokens of it would fit" in finding.message
+
+
+def test_a_domain_that_an_amended_run_has_read_is_not_to_grow(write_spec):
+    """Its tokens may not change any more: that would be refused."""
+    catalog, keys = "domain,tokens\na,90000\nb,90000000\n", {"batch": "64 sequences", "max_epochs": "2"}
+    phase = "{phase: p, weights: {a: 30%, b: 70%}}"
+    lock = make_lock(make_plan(write_spec(phase, catalog=catalog, budget="300 steps", **keys)))
+    longer = write_spec(phase, catalog=catalog, budget="1000 steps", **keys)
+    plan = make_plan(longer, amends=Amendment(lock, 200))
+    (finding,) = over(plan)
+    assert finding.hint == "lower its weight, or raise `max_epochs`"
+    assert "more tokens of it" not in finding.message
+    share = re.search(r"; ([0-9.]+)% of phase 'p' in place of 30% would fit$", finding.message)[1]
+    weights = f"{{phase: p, weights: {{a: {float(share) / 100:.6f}, b: {1 - float(share) / 100:.6f}}}}}"
+    lower = write_spec(weights, catalog=catalog, budget="1000 steps", **keys)
+    assert not over(make_plan(lower, amends=Amendment(lock, 200)))
