@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
 MIXTURE = "/v1/mixtures/marin-535b-a23b"
 PUBLISHED = "/v1/mixtures/attacked"
@@ -23,6 +24,7 @@ class Target:
 
     port: int
     token: str
+    log: Path
     _open: list[socket.socket] = field(default_factory=list)
 
     def connect(self, *, receive_buffer: int | None = None) -> socket.socket:
@@ -72,8 +74,8 @@ class Target:
 
     def close(self) -> None:
         """Let all connections go."""
-        for client in self._open:
-            client.close()
+        while self._open:
+            self._open.pop().close()
 
 
 def request(method: str, path: str, body: bytes = b"", headers: Mapping[str, str] | None = None) -> bytes:
@@ -95,6 +97,7 @@ class Attack:
     run: Callable[[Target, float], Sequence[str]]
     prepare: Callable[[Target], None] | None = None
     full_temporary_folder: bool = False
+    most_files: int | None = None
 
 
 def _repeat(seconds: float, clients: int, ask: Callable[[int], str]) -> list[str]:
@@ -196,6 +199,18 @@ def _unfinished_heads(target: Target, seconds: float) -> list[str]:
         client.sendall(b"GET /healthz HTTP/1.1\r\nHost: service\r\nX: ")
     time.sleep(seconds)
     return [_answered(client) for client in clients]
+
+
+def _no_files(target: Target, seconds: float) -> list[str]:
+    before = len(target.log.read_text().splitlines())
+    for _ in range(500):
+        with suppress(OSError):
+            target.connect().sendall(b"GET /healthz HTTP/1.1\r\n")
+    time.sleep(seconds)
+    target.close()
+    time.sleep(5)
+    lines = len(target.log.read_text().splitlines()) - before
+    return [f"{lines} lines of log, then {target.ask('GET', '/healthz')[0]}"]
 
 
 def _deep(target: Target, seconds: float) -> list[str]:
@@ -313,6 +328,7 @@ ATTACKS = (
     Attack("unread-answers", "80 clients that ask for a composition of 24 MB and do not read", _unread),
     Attack("unfinished-bodies", "20 bodies of 60 MB, the last 1,000 bytes of which never come", _unfinished_bodies),
     Attack("unfinished-heads", "1,000 requests whose head never ends", _unfinished_heads),
+    Attack("no-files", "500 connections to a process that may open 72 files", _no_files, most_files=72),
     Attack(
         "full-temporary-folder",
         "a published mixture read, and another one published, without room for temporary files (takes `unshare`)",

@@ -25,7 +25,8 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from math import inf
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -70,6 +71,8 @@ def service(attack: Attack, folder: Path) -> Iterator[tuple[Target, int]]:
         command = [*program, "serve", "--port", "0"]
         if stage == "attack" and attack.full_temporary_folder:
             command = _with_full_folder(command, folder / "tmp")
+        if stage == "attack" and attack.most_files is not None:
+            command = ["sh", "-c", f'ulimit -n {attack.most_files}; exec "$@"', "sh", *command]
         with (
             (folder / f"{stage}.log").open("w") as log,
             subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=log, text=True) as process,
@@ -79,7 +82,7 @@ def service(attack: Attack, folder: Path) -> Iterator[tuple[Target, int]]:
                 said = re.search(r"http://127\.0\.0\.1:(\d+)", process.stdout.readline())
                 assert said is not None, "it says its address first"
                 threading.Thread(target=process.stdout.read, daemon=True).start()
-                target = Target(int(said[1]), secret)
+                target = Target(int(said[1]), secret, folder / f"{stage}.log")
                 target.ready()
                 if stage == "attack":
                     yield target, process.pid
@@ -125,7 +128,8 @@ class _Memory:
 def ask_health(port: int, ended: Connection, answered: Connection) -> None:
     """Ask `/healthz`, each time over a new connection, until told to end: the milliseconds of each answer.
 
-    Open loop: a request that was due while the one before was not answered counts from when it was due.
+    Open loop: a request that was due while the one before was not answered counts from when it was due. One that is
+    refused counts as infinite.
     """
 
     async def ask(due: float) -> float:
@@ -133,7 +137,7 @@ def ask_health(port: int, ended: Connection, answered: Connection) -> None:
         writer.write(b"GET /healthz HTTP/1.1\r\nHost: service\r\nConnection: close\r\n\r\n")
         head = await reader.read(-1)
         writer.close()
-        return time.perf_counter() - due if b" 200 OK" in head else NO_ANSWER
+        return time.perf_counter() - due if b" 200 OK" in head else inf
 
     async def run() -> list[float]:
         times: list[float] = []
@@ -141,10 +145,12 @@ def ask_health(port: int, ended: Connection, answered: Connection) -> None:
             due = time.perf_counter()
             try:
                 times.append(await asyncio.wait_for(ask(due), NO_ANSWER))
-            except (OSError, TimeoutError):
+            except TimeoutError:
                 times.append(NO_ANSWER)
+            except OSError:
+                times.append(inf)
             late = int((time.perf_counter() - due) / ASKED_EVERY)
-            times += [times[-1] - number * ASKED_EVERY for number in range(1, late)]
+            times += [times[-1] - number * ASKED_EVERY for number in range(1, late) if times[-1] < inf]
             await asyncio.sleep(ASKED_EVERY)
         return times
 
@@ -180,15 +186,18 @@ def measured(attack: Attack, seconds: float) -> Row:
             time.sleep(AFTER_SECONDS)
             after = memory.now()
         target.close()
+    refused = sum(one == inf for one in beside)
+    answered = [one for one in beside if one < inf]
     said = ", ".join(f"{count} {what}" for what, count in Counter(outcome).most_common())
+    said += f"; /healthz refused {refused} times" if refused else ""
     return Row(
         attack.name, said, round(taken, 1), before, memory.most, after,
-        _part(quiet, 0.99), _part(beside, 0.99), max(beside, default=NO_ANSWER),
+        _part(quiet, 0.99), _part(answered, 0.99), max(answered, default=inf),
     )  # fmt: skip
 
 
 def _part(times: Sequence[float], share: float) -> float:
-    return sorted(times)[int(share * (len(times) - 1))] if times else NO_ANSWER
+    return sorted(times)[int(share * (len(times) - 1))] if times else inf
 
 
 def main() -> None:
@@ -216,8 +225,6 @@ def main() -> None:
             continue
         row = measured(attack, asked.seconds)
         if asked.json:
-            from dataclasses import asdict
-
             print(json.dumps(asdict(row)), flush=True)
             continue
         print(

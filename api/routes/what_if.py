@@ -54,6 +54,7 @@ class SmallBody(BodyRoute):
     """A route whose bodies are small, whatever others may send."""
 
     most_body_bytes = MOST_BODY
+    most_body_texts = 24_000  # MOST_SHARES, and as much as there can be beside them
 
 
 router = APIRouter(prefix="/v1/mixtures", tags=["mixtures"], dependencies=[Reads, JsonOnly], route_class=SmallBody)
