@@ -73,7 +73,7 @@ def sequences_table(rows: Sequence[Mapping[str, Any]], store: Store | None, doma
 def progress_table(entries: Sequence[Progress]) -> pa.Table:
     """One row a report and domain whose loss it says, whose domain is null where it says none."""
     rows = [
-        (one.seq, one.step, domain, loss, one.key, one.at, one.by, one.lock)
+        (one.seq, one.step, domain, None if loss is None else float(loss), one.key, one.at, one.by, one.lock)
         for one in entries
         for domain, loss in (one.loss.items() if one.loss else [(None, None)])
     ]

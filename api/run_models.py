@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import datetime
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, WithJsonSchema
 from pydantic.config import JsonDict
 
 from api.bodies import RequestBody, VisibleText
@@ -27,6 +28,28 @@ READ: JsonDict = {
     "planned_weight_so_far": 0.388,
 }
 
+
+NOT_FINITE = ("NaN", "Infinity", "-Infinity")
+"""Losses that JSON has no numbers for; `float(…)` and `Number(…)` read them."""
+
+
+LARGEST = sys.float_info.max
+
+
+def _loss(value: object) -> float | str | None:
+    if value is None or (isinstance(value, str) and value in NOT_FINITE):
+        return value
+    if not isinstance(value, float | int) or isinstance(value, bool) or not -LARGEST <= value <= LARGEST:
+        raise ValueError('expected a finite number, null, "NaN", "Infinity" or "-Infinity"')
+    return float(value)
+
+
+Loss = Annotated[
+    float | str | None,
+    PlainValidator(_loss),
+    WithJsonSchema({"anyOf": [{"type": "number"}, {"enum": list(NOT_FINITE), "type": "string"}, {"type": "null"}]}),
+]
+"""A loss by one rule and not by a union, whose errors would point to each of its parts."""
 
 RunIds = Annotated[
     list[VisibleText],
@@ -63,10 +86,10 @@ class NewProgress(RequestBody):
     """A report of a run."""
 
     step: int = Field(strict=True, ge=0, le=LARGEST_NUMBER, examples=[15300], description="Steps that are done.")
-    loss: dict[str, Annotated[float, Field(strict=True)] | None] | None = Field(
+    loss: dict[str, Loss] | None = Field(
         None,
-        examples=[{"web-high": 2.31, "code-python": None}],
-        description="Loss by domain: a finite number, or null where it is none (NaN, infinite).",
+        examples=[{"web-high": 2.31, "code-python": "NaN"}],
+        description='Loss by domain: a number; "NaN", "Infinity" or "-Infinity" of one that diverged; null: not known.',
     )
     key: VisibleText | None = Field(
         None,
@@ -90,8 +113,9 @@ class Progress(BaseModel):
 
     seq: int = Field(examples=[1530], description="Counts the reports of the run, from 1, without gaps.")
     step: int = Field(examples=[15300], description="Steps that are done.")
-    loss: dict[str, float | None] | None = Field(
-        examples=[{"web-high": 2.31, "code-python": None}], description="By domain; null where it was no number."
+    loss: dict[str, Loss] | None = Field(
+        examples=[{"web-high": 2.31, "code-python": "NaN"}],
+        description='By domain, as it was reported: a number, "NaN", "Infinity", "-Infinity", or null.',
     )
     key: str | None = Field(examples=["attempt-1"])
     at: datetime = Field(examples=["2026-03-01T12:00:00Z"], description="When the report came in, in UTC.")

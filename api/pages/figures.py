@@ -47,6 +47,13 @@ def times(ratio: float | None) -> str:
     return shown if shown == NOTHING else f"{shown}×"
 
 
+def loss(value: float | None) -> str:
+    """A loss of four digits, `2.314`; `NaN` and `Infinity` where it diverged."""
+    if value is None or math.isfinite(value):
+        return NOTHING if value is None else f"{value:.4g}"
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "−Infinity"
+
+
 def _small(value: Decimal) -> str:
     """Three digits, or that it is nearer to 0 than pages show."""
     if not value:

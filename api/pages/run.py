@@ -32,7 +32,7 @@ MOST_GROUPS, MOST_LOSSES = 100, 60
 
 
 class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, ser_json_inf_nan="strings")
 
 
 class ConsumedLine(_Frozen):

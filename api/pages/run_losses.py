@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict
 
-from api.repository import ProgressEntry
+from api.repository import Losses, ProgressEntry
 
 WIDTH, HEIGHT, MARGIN = 160, 36, 3
 MOST_POINTS = 120
@@ -18,7 +18,7 @@ MOST_POINTS = 120
 class LossLine(BaseModel):
     """The losses of a domain in order of steps: those that the run stands on."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, ser_json_inf_nan="strings")
 
     domain: str
     steps: tuple[int, ...]
@@ -34,22 +34,33 @@ class LossLine(BaseModel):
         """From the first to the newest."""
         return self.losses[-1] - self.losses[0]
 
-    def points(self) -> str:
-        """The chart's line, as the `points` of a polyline."""
-        low, high, first, last = min(self.losses), max(self.losses), self.steps[0], self.steps[-1]
+    @property
+    def changes(self) -> bool:
+        """Whether `change` says something: neither of the two diverged."""
+        return math.isfinite(self.change)
+
+    def lines(self) -> list[str]:
+        """The chart's lines, as the `points` of polylines: there is a gap where a loss is no finite number."""
+        finite = [loss for loss in self.losses if math.isfinite(loss)]
+        low, high, first, last = min(finite, default=0), max(finite, default=0), self.steps[0], self.steps[-1]
         wide, tall = WIDTH - 2 * MARGIN, HEIGHT - 2 * MARGIN
-        made = []
+        made: list[list[str]] = [[]]
         for step, loss in zip(self.steps, self.losses, strict=True):
+            if not math.isfinite(loss):
+                made.append([])
+                continue
             x = MARGIN + (wide * (step - first) / (last - first) if last > first else wide)
             y = MARGIN + (tall * (high - loss) / (high - low) if high > low else tall / 2)
-            made.append(f"{x:.1f},{y:.1f}")
-        return " ".join(made)
+            made[-1].append(f"{x:.1f},{y:.1f}")
+        return [" ".join(points) for points in made if points]
 
 
-def mean_loss(losses: Mapping[str, float | None] | None) -> float | None:
-    """The plain mean of the losses in a report; None: it has none."""
-    given = [loss for loss in (losses or {}).values() if loss is not None]
-    return math.fsum(given) / len(given) if given else None
+def mean_loss(losses: Losses | None) -> float | None:
+    """The plain mean of the losses in a report, NaN or infinite where one of them is; None: it has none."""
+    given = [float(loss) for loss in (losses or {}).values() if loss is not None]
+    if not given:
+        return None
+    return (math.fsum(given) if all(map(math.isfinite, given)) else sum(given)) / len(given)
 
 
 def loss_lines(entries: Sequence[ProgressEntry]) -> tuple[LossLine, ...]:
@@ -64,7 +75,7 @@ def loss_lines(entries: Sequence[ProgressEntry]) -> tuple[LossLine, ...]:
                 points.pop()
         for domain, loss in (entry.loss or {}).items():
             if loss is not None:
-                held[domain].append((entry.step, loss))
+                held[domain].append((entry.step, float(loss)))
     return tuple(_line(domain, held[domain]) for domain in sorted(held) if held[domain])
 
 

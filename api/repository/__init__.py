@@ -4,6 +4,7 @@ from api.repository.errors import RepositoryError
 from api.repository.records import (
     Bundle,
     Change,
+    Losses,
     MixtureRecord,
     Move,
     NextLock,
@@ -22,6 +23,7 @@ from api.repository.tokens import read_scope, token_hash
 __all__ = [
     "Bundle",
     "Change",
+    "Losses",
     "MixtureRecord",
     "Move",
     "NextLock",

@@ -96,16 +96,21 @@ class Move:
     by: str | None
 
 
+Losses = Mapping[str, float | str | None]
+
+
 @dataclass(frozen=True, slots=True)
 class ProgressEntry:
-    """A line of a run's log: so many steps are done, and optionally the loss by domain; None where it is no number.
+    """A line of a run's log: so many steps are done, and optionally the loss by domain.
+
+    loss: a number; "NaN", "Infinity" or "-Infinity", which JSON has no numbers for; None: not known
 
     lock, lock_before: digests of the locks that the run reads from here on, and read before, where that changed
     """
 
     seq: int
     step: int
-    loss: Mapping[str, float | None] | None
+    loss: Losses | None
     key: str | None
     at: datetime
     by: str

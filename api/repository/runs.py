@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 from api.repository.database import Database, insert_missing
 from api.repository.errors import RepositoryError
 from api.repository.models import MixtureRow, MoveRow, ProgressRow, RunRow
-from api.repository.records import NextLock, ProgressEntry, RunRecord
+from api.repository.records import Losses, NextLock, ProgressEntry, RunRecord
 from api.repository.refs import read_digest
 from mixture.names import DIGEST_MARK as MARK
 
@@ -114,7 +114,7 @@ class Runs:
         run_id: str,
         *,
         step: int,
-        loss: Mapping[str, float | None] | None,
+        loss: Losses | None,
         key: str | None,
         by: str,
         lock: NextLock | None = None,
@@ -272,7 +272,7 @@ def _with_key(session: Session, run: int, step: int, key: str) -> ProgressRow | 
     return session.scalar(asked)
 
 
-def _same(known: ProgressRow, loss: Mapping[str, float | None] | None) -> ProgressRow:
+def _same(known: ProgressRow, loss: Losses | None) -> ProgressRow:
     if known.loss != (None if loss is None else dict(loss)):
         raise RepositoryError(
             f"step {known.step} was reported with the key {known.key!r} before, with another loss",

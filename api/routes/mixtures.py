@@ -130,6 +130,7 @@ def head(one: LoadedMixture | MixtureRecord) -> MixtureHead:
         domains=one.domains,
         source=Source.PUBLISHED,
         published=one.published,
+        renamed_from=None,
         url=f"{router.prefix}/{name}",
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, Any
 
@@ -20,7 +19,7 @@ from api.nested_tables import progress_table
 from api.problems import Problem, pointer_token
 from api.queries import LONGEST_SHOWN
 from api.refs import Ref
-from api.repository import NextLock, ProgressEntry, RunRecord, write_digest
+from api.repository import Losses, NextLock, ProgressEntry, RunRecord, write_digest
 from api.run_figures import FIGURES, read_by, standing
 from api.run_models import RUN, NewProgress, NewRun, Progress, ReadRow, Run, RunHead
 from api.security import Reads, Runner, TokenFirst, check_reports
@@ -249,7 +248,7 @@ def _check_goes_on(services: Services, run: RunRecord, mixture: LoadedMixture) -
         raise Problem(409, f"the key is that of a run of {run.mixture}", code="run-conflict")
 
 
-def _check_domains(loss: Mapping[str, float | None], names: tuple[str, ...]) -> None:
+def _check_domains(loss: Losses, names: tuple[str, ...]) -> None:
     known = set(names)
     unknown = [name for name in loss if name not in known]
     if unknown:

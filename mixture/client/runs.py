@@ -76,19 +76,20 @@ def report_progress(
     """Report how far a run is, tried again while the service can not be reached; it is counted once.
 
     step:  steps that are done; of what was read, the service says what follows from it
-    loss:  by domain; what is no finite number, as of a run that diverges, is reported as null
+    loss:  by domain; NaN and infinite losses, as of a run that diverges, are shown as such; None: not known
     lock:  digest of the lock that the run reads, where it may be another one than before, as after an amendment; a run
            that went back to a checkpoint reports the checkpoint's step first
     key:   marks the report, so that the same sent again is not another; made here where there is none
     token: with the scope `run`
     patience_seconds: after which trying again is given up; 0: it is sent once
 
-    Gives the line of the run's log. Raises ServiceError: `service-unreachable`, `unknown-run`, `unknown-domain`,
+    Gives the line of the run's log, whose losses are numbers, "NaN", "Infinity", "-Infinity" or None: `float` reads
+    them. Raises ServiceError: `service-unreachable`, `unknown-run`, `unknown-domain`,
     `progress-conflict`, `history-differs` and others as the service says.
     """
     service = Service(service_address(url), token, patience_seconds=patience_seconds)
-    finite = None if loss is None else {domain: _finite(value) for domain, value in loss.items()}
-    body = {"step": step, "loss": finite, "key": key or _new_key()} | ({} if lock is None else {"lock": lock})
+    losses = None if loss is None else {domain: _in_json(value) for domain, value in loss.items()}
+    body = {"step": step, "loss": losses, "key": key or _new_key()} | ({} if lock is None else {"lock": lock})
     entry: dict[str, Any] = service.ask("POST", f"{run_path(run_id)}/progress", body)
     return entry
 
@@ -144,8 +145,11 @@ def _new_key() -> str:
     return secrets.token_hex(8)
 
 
-def _finite(value: SupportsFloat | None) -> float | None:
-    return float(value) if value is not None and math.isfinite(value) else None
+def _in_json(value: SupportsFloat | None) -> float | str | None:
+    """A loss as the service takes it: JSON has no numbers that are not finite."""
+    if value is None or math.isfinite(value):
+        return None if value is None else float(value)
+    return "NaN" if math.isnan(value) else "Infinity" if float(value) > 0 else "-Infinity"
 
 
 def _events(answer: HTTPResponse) -> Iterator[tuple[str, Any]]:

@@ -232,7 +232,7 @@ def test_a_report_with_a_key_that_is_sent_again_is_added_once(app, post, run):
 
 
 @pytest.mark.parametrize(
-    "number", ["NaN", "Infinity", "-Infinity", "1e999", '"NaN"', "true", '"2.5"', "1" * 400, "[1]"]
+    "number", ["NaN", "Infinity", "-Infinity", "1e999", '"nan"', "true", '"2.5"', "1" * 400, "[1]"]
 )
 def test_a_loss_that_is_no_finite_number_is_refused_by_name(app, post, run, number):
     body = f'{{"step": 1, "loss": {{"books": 2.5, "web-high": {number}}}}}'
@@ -275,6 +275,39 @@ def test_a_loss_that_is_no_number_is_reported_as_null(app, post, run):
     other = body | {"loss": {"books": 1.0, "web-high": 2.5}}
     post(f"/v1/runs/{run}/progress", other, status=409, code="progress-conflict")
     assert get(app, f"/v1/runs/{run}").json()["last"] == entry
+
+
+def test_a_loss_that_diverged_is_shown_as_what_it_is_in_every_form(app, post, run):
+    losses = {"books": "NaN", "web-high": "Infinity", "code-python": "-Infinity", "papers": 2.5, "math": None}
+    losses = dict(zip(LOCK.schedule().names, losses.values(), strict=False))
+    body = {"step": 7, "loss": losses, "key": "a"}
+    entry = post(f"/v1/runs/{run}/progress", body)
+    assert entry["loss"] == losses
+    assert post(f"/v1/runs/{run}/progress", body, status=200) == entry, "it is the same report"
+    post(f"/v1/runs/{run}/progress", body | {"loss": losses | {entry_of(losses, "NaN"): None}}, status=409,
+         code="progress-conflict")  # fmt: skip
+    log = f"/v1/runs/{run}/progress"
+    assert get(app, log).json()["items"][0]["loss"] == losses
+    table = pq.read_table(pa.BufferReader(get(app, f"{log}.parquet").content))
+    shown = dict(zip(table["domain"].to_pylist(), table["loss"].to_pylist(), strict=True))
+    assert [str(shown[name]) for name in losses] == ["nan", "inf", "-inf", "2.5", "None"]
+    rows = get(app, f"{log}.csv").text.splitlines()[1:]
+    assert [row.split(",")[3] for row in rows] == ["nan", "inf", "-inf", "2.5", ""]
+    page = get(app, f"/runs/{run}", Accept="text/html").text
+    for text in ("NaN", "Infinity", "−Infinity"):
+        assert f">{text}</span>" in page
+    view = get(app, f"/runs/{run}.json").json()
+    assert view["log"][0]["mean_loss"] == "NaN"
+    assert sorted(str(line["losses"][0]) for line in view["losses"]) == ["-Infinity", "2.5", "Infinity", "NaN"]
+    for wrong in ("nan", "inf", "1.5", "", True, [1]):
+        post(log, {"step": 8, "loss": {entry_of(losses, "NaN"): wrong}}, status=422, code="invalid-request")
+    for wrong in ("NaN", "Infinity", "1e999"):
+        content = f'{{"step": 8, "loss": {{"{entry_of(losses, "NaN")}": {wrong}}}}}'
+        post(log, content, status=422, code="invalid-request")
+
+
+def entry_of(losses, value):
+    return next(name for name, loss in losses.items() if loss == value)
 
 
 def test_names_of_domains_that_are_not_there_are_pointed_to_and_cut(app, post, run):
@@ -436,3 +469,14 @@ def test_a_token_reports_to_runs_that_one_of_its_name_registered_and_to_all_with
     secret = repository.add_token("operator 2", [Scope.RUN_ALL])[1]
     made = ask(app, "POST", "/v1/runs", json={"mixture": "demo"}, headers={"Authorization": f"Bearer {secret}"})
     assert made.status_code == 201, "who may report to all may register"
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", "\t", "\u200b", "\u00a0\u3000", "a\nb", "a\0", "a\u202eb", "\u2067a", "\u2028"]
+)
+def test_names_and_keys_of_runs_are_text_that_people_see(post, run, text):
+    for field in ("name", "key"):
+        post("/v1/runs", {"mixture": "demo", field: text}, status=422, code="invalid-request")
+    post(f"/v1/runs/{run}/progress", {"step": 1, "key": text}, status=422, code="invalid-request")
+    for seen in ("متن ٪", "zero\u200djoined", " a "):
+        assert post("/v1/runs", {"mixture": "demo", "name": seen})["name"] == seen

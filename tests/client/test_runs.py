@@ -152,14 +152,17 @@ def listed(service: ServiceProcess) -> list[dict[str, Any]]:
     return found
 
 
-def test_a_loss_that_is_no_finite_number_is_reported_as_null(run: Shown, data_dir, token):
+def test_a_loss_that_is_no_finite_number_is_reported_as_what_it_is(run: Shown, data_dir, token):
     with serving(create_app(Settings(**run.settings | {"data_dir": data_dir}))) as url:
         made = register_run(url, NAME, token=token)
         losses = {"code": math.nan, "notes": -math.inf, "web": None}
-        assert report_progress(url, made["id"], step=3, loss=losses, token=token)["loss"] == dict.fromkeys(losses)
+        entry = report_progress(url, made["id"], step=3, loss=losses, token=token)
+        assert entry["loss"] == {"code": "NaN", "notes": "-Infinity", "web": None}
         losses = {"code": np.float32("nan"), "notes": np.float32(0.5)}
         entry = report_progress(url, made["id"], step=4, loss=losses, token=token)
-        assert entry["loss"] == {"code": None, "notes": 0.5}
+        assert entry["loss"] == {"code": "NaN", "notes": 0.5}
+        watched = [next(watch_run(url, made["id"], after=after, token=token))["loss"] for after in (0, 1)]
+        assert watched == [{"code": "NaN", "notes": "-Infinity", "web": None}, {"code": "NaN", "notes": 0.5}]
 
 
 def test_a_log_that_became_shorter_is_followed_from_its_beginning(run: Shown, data_dir, token):

@@ -1,5 +1,6 @@
 """What a run's page shows, made of what the repository gives and of a loaded mixture."""
 
+import math
 import re
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -11,7 +12,7 @@ from api.builtin import BuiltinMixtures
 from api.pages.links import ServedLinks
 from api.pages.render import render
 from api.pages.run import run_view
-from api.pages.run_losses import loss_lines
+from api.pages.run_losses import loss_lines, mean_loss
 from api.problems import Problem
 from api.repository import ProgressEntry, RunRecord
 from api.stores import Stores
@@ -117,10 +118,23 @@ def test_a_domain_without_a_number_has_no_point():
     assert [(one.domain, one.steps) for one in lines] == [("code", (1,)), ("web", (2,))]
 
 
+def test_a_loss_that_diverged_is_a_gap_in_the_chart_and_the_last_is_said():
+    reports = [report(i, i, web=loss) for i, loss in enumerate([3.0, 2.0, "NaN", 2.5, "Infinity", "-Infinity"], 1)]
+    (line,) = loss_lines(reports)
+    assert [len(points.split()) for points in line.lines()] == [2, 1]
+    assert (line.last, line.changes) == (-math.inf, False)
+    (only,) = loss_lines([report(1, 1, web="NaN")])
+    assert only.lines() == []
+    assert [str(mean_loss(one)) for one in ({"a": "NaN", "b": 1.0}, {"a": "Infinity", "b": "-Infinity"})] == ["nan"] * 2
+    assert mean_loss({"a": "Infinity", "b": 1.0, "c": None}) == math.inf
+    assert (mean_loss({"a": None}), mean_loss({})) == (None, None)
+
+
 def test_a_long_log_keeps_its_newest_loss_and_fits_the_chart():
     (line,) = loss_lines([report(i, i, web=float(i)) for i in range(1, 1001)])
     assert line.last == 1000.0
-    points = [tuple(map(float, point.split(","))) for point in line.points().split()]
+    (drawn,) = line.lines()
+    points = [tuple(map(float, point.split(","))) for point in drawn.split()]
     assert len(points) <= 120
     assert all(0 <= x <= 160 and 0 <= y <= 36 for x, y in points)
     assert [x for x, _ in points] == sorted(x for x, _ in points)
