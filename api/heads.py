@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from api.ranges import mark_head
+
 
 class _HeadAnsweredError(Exception):
     """The headers are there; what would make a body goes no further."""
@@ -23,6 +25,7 @@ class Heads:
             await self.app(scope, receive, send)
             return
         # A copy: what stands around this, the server above all, sees that it was HEAD.
+        mark_head(scope)
         asked = {**scope, "method": "GET"}
 
         started: list[Message] = []

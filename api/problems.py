@@ -54,6 +54,7 @@ CODES: Mapping[int, str] = {
     412: "precondition-failed",
     413: "body-too-large",
     415: "media-type-unsupported",
+    416: "range-not-satisfiable",
     422: "invalid-request",
     428: "precondition-required",
     429: "too-many-requests",

@@ -31,6 +31,7 @@ from api.log_watch import LogWatch
 from api.metrics import Metrics
 from api.problems import Problem, problem_of
 from api.published import load_kept
+from api.ranges import MOST_KEPT, Whole
 from api.refs import OtherRefText, Ref, RefText, parse_ref
 from api.repository import Bundle, MixtureRecord, Repository, read_digest, write_digest
 from api.settings import Settings
@@ -76,6 +77,7 @@ class Services:
         self.typical_texts = TypicalTexts()
         self.stopping = asyncio.Event()
         self.log_watch = LogWatch(self._last_seqs, self.stopping)
+        self.ranged: Kept[str, Whole] = Kept(MOST_KEPT, weigh=len)
         self.token_watch = TokenWatch(self._revoked_tokens)
         self.stores = Stores(settings.store_dirs, mixtures=settings.mixtures_dirs)
         self.builtin = BuiltinMixtures(settings.mixtures_dirs, settings.store_dirs, self.stores)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import anyio.to_thread
@@ -21,6 +22,7 @@ from api.caching import Freshness, Lifetime, address_of, not_modified, tag_of
 from api.formats import NOT_MODIFIED, Format, json_answer, json_bytes
 from api.limits import StreamPlaces, client_of
 from api.lists import Listed, link, next_url
+from api.ranges import PARTS, TooLongForPartsError, Whole, asks_for_parts, joined, ranged_answer
 from api.table_writers import table_bytes, table_pieces
 from api.threads import Work, threads_of
 
@@ -43,17 +45,20 @@ def table_answer(
     make: works the table out. In JSON it is a list, `{items, next, next_url}` with what stands `beside`; in all formats
           the next page is in the Link header.
     """
-    fresh = Freshness(tag_of(of, address_of(request), form.value), lifetime)
+    fresh = _freshness(request, form, of, lifetime)
     known = not_modified(request, fresh)
     if known is not None:
         return known
-    made = make()
-    part = made if isinstance(made, TablePart) else TablePart(made)
-    url = next_url(request, part.next)
-    beside = "".join(f",{json.dumps(name)}:{json_bytes(value).decode()}" for name, value in part.beside.items())
-    ends = f'"next":{json.dumps(part.next)},"next_url":{json.dumps(url)}{beside}'.encode()
-    content = table_bytes(form, part.table, ends=ends)
-    return Response(content, headers=fresh.headers(request) | link(url), media_type=form.value)
+
+    def whole() -> Whole:
+        made = make()
+        part = made if isinstance(made, TablePart) else TablePart(made)
+        url = next_url(request, part.next)
+        beside = "".join(f",{json.dumps(name)}:{json_bytes(value).decode()}" for name, value in part.beside.items())
+        ends = f'"next":{json.dumps(part.next)},"next_url":{json.dumps(url)}{beside}'.encode()
+        return Whole(table_bytes(form, part.table, ends=ends), link(url))
+
+    return ranged_answer(request, fresh, whole, headers=fresh.headers(request), media_type=form.value)
 
 
 def list_answer(
@@ -96,14 +101,30 @@ def chunked_answer(
     places: where the table is long: it is sent as it is made, and takes a place among the client's streams meanwhile.
             None: it is answered whole
     """
-    fresh = Freshness(tag_of(of, address_of(request), form.value), lifetime)
+    fresh = _freshness(request, form, of, lifetime)
     known = not_modified(request, fresh)
     if known is not None:
         return known
     pieces, headers = table_pieces(form, schema, chunks), fresh.headers(request)
     if places is None:
-        return Response(b"".join(pieces), headers=headers, media_type=form.value)
+        return ranged_answer(request, fresh, lambda: Whole(b"".join(pieces)), headers=headers, media_type=form.value)
+    if asks_for_parts(request):
+        taken: list[bytes] = []
+
+        def whole() -> Whole:
+            with places.place(client_of(request.scope)):
+                return joined(pieces, taken)
+
+        try:
+            return ranged_answer(request, fresh, whole, headers=headers, media_type=form.value)
+        except TooLongForPartsError:
+            pieces = chain(taken, pieces)
     return _Sent(pieces, places, headers=headers, media_type=form.value)
+
+
+def _freshness(request: Request, form: Format, of: str, lifetime: Lifetime) -> Freshness:
+    """The tag stands for the bytes, of which parts may be asked for: another version of Arrow may write others."""
+    return Freshness(tag_of(of, address_of(request), form.value, pa.__version__), lifetime)
 
 
 class _Sent(StreamingResponse):
@@ -141,5 +162,6 @@ def table_responses(model: type[BaseModel], example: str) -> dict[int | str, dic
                 Format.ARROW.value: binary,
             },
         },
+        **PARTS,
         **NOT_MODIFIED,
     }

@@ -17,6 +17,7 @@ from api.caching import Freshness, Lifetime, not_modified, tag_of
 from api.formats import Format, json_bytes
 from api.pages import figures, titles
 from api.pages.links import ORIGIN, Links, ServedLinks
+from api.ranges import Whole, ranged_answer
 from api.table_writers import table_bytes
 from mixture._version import __version__
 
@@ -48,7 +49,7 @@ def environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    for filter_ in (figures.tokens, figures.integer, figures.percent, figures.epochs, figures.times):
+    for filter_ in (figures.tokens, figures.integer, figures.percent, figures.epochs, figures.times, figures.loss):
         made.filters[filter_.__name__] = filter_
     made.tests["says_the_same"] = titles.says_the_same
     made.globals |= {"Format": Format, "version": __version__}
@@ -101,8 +102,12 @@ def page_answer(request: Request, template: str, *, of: str, lifetime: Lifetime,
     headers = _freshness(request, form, of=of, lifetime=lifetime).headers(request) | _policy(form)
     if form is None:
         return Response(render(template, links_of(request), view), headers=headers, media_type=HTML)
-    data = json_bytes(view) if form is Format.JSON else table_bytes(form, view.table())
-    return Response(data, headers=headers, media_type=form.value)
+    if form is Format.JSON:
+        return Response(json_bytes(view), headers=headers, media_type=form.value)
+    fresh = _freshness(request, form, of=of, lifetime=lifetime)
+    return ranged_answer(
+        request, fresh, lambda: Whole(table_bytes(form, view.table())), headers=headers, media_type=form.value
+    )
 
 
 def _freshness(request: Request, form: Format | None, *, of: str, lifetime: Lifetime) -> Freshness:
