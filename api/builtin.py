@@ -15,16 +15,17 @@ from pathlib import Path
 
 from api.bundles import check_listed
 from api.library import LoadedMixture
-from api.mixture_folders import OWN_STORE, mixture_folders
+from api.mixture_folders import OWN_STORE, MixtureFiles, mixture_files
 from api.refs import is_name
 from api.repository import Bundle, Source
 from api.stores import Stores
 from mixture.catalog import TableFiles
 from mixture.errors import MixtureError, Place
-from mixture.file_names import LOCK_FILE, SPEC_FILE, STORE_FILE, STORE_TABLE
-from mixture.plan import Lock, check_lock, lock_text, parse_lock, plan_json, read_inputs
+from mixture.file_names import STORE_FILE, STORE_TABLE
+from mixture.plan import Lock, Plan, check_lock, lock_text, make_lock, make_plan, parse_lock, plan_json, read_inputs
 from mixture.spec import Spec, parse_spec
 from mixture.spec.tables import named_tables
+from mixture.store import open_store
 
 MOST_BYTES = 2**28
 RETRY_SECONDS = 3.0
@@ -76,14 +77,14 @@ class _Folder:
 class _Shown:
     """All folders as they were found by one look. unread: those that the first look has not come to yet"""
 
-    folders: Mapping[Path, _Folder]
+    folders: Mapping[MixtureFiles, _Folder]
     mixtures: dict[str, LoadedMixture]
     bundles: Mapping[tuple[str, str], Bundle]
     unread: int = 0
 
 
 class BuiltinMixtures:
-    """The mixtures in folders: each folder is one, or holds some."""
+    """The mixtures at paths: each is a folder of one, or of some, or a spec or a lock."""
 
     def __init__(
         self,
@@ -117,7 +118,7 @@ class BuiltinMixtures:
 
     def count(self) -> int:
         """How many folders there are, read or not."""
-        return sum(1 for _ in mixture_folders(self._folders))
+        return sum(1 for _ in mixture_files(self._folders))
 
     def unread(self) -> tuple[int, int]:
         """How many folders `read` has not come to yet, and how many there are."""
@@ -130,8 +131,8 @@ class BuiltinMixtures:
             if self._shown is not None:
                 return True
             self._ending = False
-            paths = list(mixture_folders(self._folders))
-            found: dict[Path, _Folder] = {}
+            paths = list(mixture_files(self._folders))
+            found: dict[MixtureFiles, _Folder] = {}
             self._shown = _named(found, unread=len(paths))
             try:
                 for path in paths:
@@ -164,7 +165,7 @@ class BuiltinMixtures:
 
     def _looked(self, shown: _Shown | None) -> _Shown:
         before, began = {} if shown is None else shown.folders, self._clock()
-        found = {path: self._current(path, before.get(path)) for path in mixture_folders(self._folders)}
+        found = {path: self._current(path, before.get(path)) for path in mixture_files(self._folders)}
         took = self._clock() - began
         if shown is None or found != before:
             return _named(found)
@@ -172,30 +173,31 @@ class BuiltinMixtures:
         self._next_look = began + (took * LOOKS_APART if len(found) > FEW_FOLDERS else 0)
         return shown
 
-    def _current(self, path: Path, known: _Folder | None) -> _Folder:
+    def _current(self, path: MixtureFiles, known: _Folder | None) -> _Folder:
         now = self._clock()
         if known is not None and _signature(known.files) == known.signature:
             is_settled = known.left_out is None or now - known.at < RETRY_SECONDS
             return known if is_settled else self._read(path, known, now)
         return self._read(path, known, now)
 
-    def _read(self, path: Path, known: _Folder | None, now: float) -> _Folder:
-        files: tuple[Path, ...] = (path / SPEC_FILE, path / LOCK_FILE)
+    def _read(self, where: MixtureFiles, known: _Folder | None, now: float) -> _Folder:
+        folder = where.folder
+        files: tuple[Path, ...] = (folder / where.spec, *([folder / where.lock] if where.lock else []))
         signature = _signature(files)
         spec: Spec | None = None
         try:
-            data = _bytes_of(path / SPEC_FILE, missing="file-missing")
-            spec = parse_spec(data, path=Path(SPEC_FILE))
+            data = _bytes_of(folder / where.spec, missing="file-missing")
+            spec = parse_spec(data, path=Path(where.spec))
             tables = _tables(spec)
-            signature += _signature(more := tuple(_beside(path / table for table in tables.values())))
+            signature += _signature(more := tuple(_beside(folder / table for table in tables.values())))
             files += more
-            made = self._load(path, data, spec, tables)
+            made = self._load(where, data, spec, tables)
             if _signature(files) != signature:
                 raise MixtureError("its files changed while they were read", code="changed-meanwhile")
         except (MixtureError, OSError) as error:
             loaded, bundle = (None, None) if known is None else (known.loaded, known.bundle)
             left_out = LeftOut(
-                folder=path.name,
+                folder=where.path.name,
                 name=None if spec is None else spec.mixture,
                 code=error.code if isinstance(error, MixtureError) else "file-unreadable",
                 detail=_reason(error),
@@ -203,14 +205,21 @@ class BuiltinMixtures:
             )
             if known is None or known.left_out != left_out:
                 kept = "is left out" if loaded is None else f"stays at {loaded.digest}"
-                logger.warning("the mixture in %s %s: %s", path, kept, error)
+                logger.warning("the mixture in %s %s: %s", where.path, kept, error)
             return _Folder(files, signature, now, loaded, bundle, left_out)
         return _Folder(files, signature, now, *made, None)
 
-    def _load(self, path: Path, data: bytes, spec: Spec, tables: Mapping[str, Path]) -> tuple[LoadedMixture, Bundle]:
-        lock = parse_lock(_bytes_of(path / LOCK_FILE, missing="lock-missing"), place=Place(file=LOCK_FILE))
-        files = TableFiles(path, shown=lambda table: Path(table.name))
-        plan = check_lock(lock, spec, inputs=read_inputs(spec, tables=files))
+    def _load(
+        self, where: MixtureFiles, data: bytes, spec: Spec, tables: Mapping[str, Path]
+    ) -> tuple[LoadedMixture, Bundle]:
+        files = TableFiles(where.folder, shown=lambda table: Path(table.name))
+        if where.lock is None:
+            plan = make_plan(spec, read_inputs(spec, tables=files))
+            lock = _locked(plan, where.folder / spec.catalog.path)
+        else:
+            text = _bytes_of(where.folder / where.lock, missing="lock-missing")
+            lock = parse_lock(text, place=Place(file=where.lock))
+            plan = check_lock(lock, spec, inputs=read_inputs(spec, tables=files))
         check_listed(lock, plan.catalog)
         shown = plan_json(plan)
         bundle = Bundle(
@@ -226,7 +235,7 @@ class BuiltinMixtures:
             plan=json.dumps(shown, ensure_ascii=False).encode(),
         )
         loaded = LoadedMixture(
-            name=_name(lock, path),
+            name=_name(lock, where.path),
             digest=lock.digest,
             lock=lock,
             lock_text=bundle.lock.decode(),
@@ -236,8 +245,8 @@ class BuiltinMixtures:
             domain_column=spec.catalog.domain,
             source=Source.BUILTIN,
             published=None,
-            folder=path,
-            stores=self._stores_of(path),
+            folder=where.folder,
+            stores=self._stores_of(where.folder),
         )
         return loaded, bundle
 
@@ -248,7 +257,7 @@ class BuiltinMixtures:
         return self._stores.get(path, self._shared)
 
 
-def _named(folders: Mapping[Path, _Folder], *, unread: int = 0) -> _Shown:
+def _named(folders: Mapping[MixtureFiles, _Folder], *, unread: int = 0) -> _Shown:
     mixtures: dict[str, LoadedMixture] = {}
     bundles: dict[tuple[str, str], Bundle] = {}
     for one in folders.values():
@@ -262,6 +271,12 @@ def _named(folders: Mapping[Path, _Folder], *, unread: int = 0) -> _Shown:
         mixtures[name] = one.loaded if name == own else replace(one.loaded, name=name, renamed_from=own)
         bundles[name, one.bundle.digest] = one.bundle
     return _Shown(folders, dict(sorted(mixtures.items())), bundles, unread)
+
+
+def _locked(plan: Plan, catalog: Path) -> Lock:
+    """The lock that a plan gives, as `mixture lock` makes it: of a store, with what its domains hold."""
+    held = open_store(catalog).domains.values() if catalog.is_dir() else None
+    return make_lock(plan, content=None if held is None else {one.name: one.content for one in held})
 
 
 def _tables(spec: Spec) -> dict[str, Path]:
@@ -303,9 +318,10 @@ def _reason(error: MixtureError | OSError) -> str:
 def _name(lock: Lock, path: Path) -> str:
     if is_name(lock.mixture):
         return lock.mixture
-    if is_name(path.name):
-        return path.name
-    raise MixtureError(f"neither {lock.mixture!r} nor {path.name!r} can be a name in an address", code="bad-name")
+    own = path.name if path.is_dir() else path.name.partition(".")[0]
+    if is_name(own):
+        return own
+    raise MixtureError(f"neither {lock.mixture!r} nor {own!r} can be a name in an address", code="bad-name")
 
 
 def _signature(files: Iterable[Path]) -> Signature:

@@ -31,10 +31,10 @@ def setting_texts(settings: Settings) -> Iterator[SettingText]:
 
 
 def missing_folders(settings: Settings) -> Iterator[tuple[str, Path]]:
-    """The folders that somebody named and that are not there, each with its variable. Defaults may be missing."""
-    for name in ("mixtures_dirs", "store_dirs"):
+    """What somebody named and is not there, each with its variable. Defaults may be missing."""
+    for name, is_there in (("mixtures_dirs", Path.exists), ("store_dirs", Path.is_dir)):
         if name in settings.model_fields_set:
-            yield from ((variable_of(name), path) for path in getattr(settings, name) if not path.is_dir())
+            yield from ((variable_of(name), path) for path in getattr(settings, name) if not is_there(path))
 
 
 def _text(value: object) -> str:

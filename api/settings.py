@@ -57,7 +57,8 @@ class Settings(BaseSettings):
     )
     mixtures_dirs: tuple[Path, ...] = Field(
         default=(Path("mixtures"), Path("demo")),
-        description="Folders shown read-only: each a mixture (mixture.yaml, mixture.lock.json), or a folder of them.",
+        description="What is shown, read-only: folders of a mixture (mixture.yaml, mixture.lock.json), folders of "
+        "those, specs and locks.",
     )
     store_dirs: tuple[Path, ...] = Field(
         default=(),

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from urllib.parse import quote as quote_path
 
 from api.builtin import BuiltinMixtures
+from api.repository.objects import sweep
 from api.setting_texts import missing_folders
 from api.settings import Settings, unknown_variables
 from mixture.errors import MixtureError
 from mixture.units import quote
 
-MOST_NAMES = 20
+MOST_NAMES, MOST_PAGES = 20, 5
 
 
-def overview(settings: Settings, builtin: BuiltinMixtures) -> Iterator[str]:
-    """What is shown: mixtures, the folders that they are from, and the stores that batches are read from."""
+def overview(settings: Settings, builtin: BuiltinMixtures, address: str) -> Iterator[str]:
+    """What is shown: mixtures, where they are from, their pages, and the stores that batches are read from."""
     mixtures = builtin.all()
-    folders = [folder for folder in settings.mixtures_dirs if folder.is_dir()]
+    folders = [path for path in settings.mixtures_dirs if path.exists()]
     if mixtures:
         what = "1 mixture" if len(mixtures) == 1 else f"{len(mixtures)} mixtures"
         yield f"{what} from {_listed(folders)}: {_some(list(mixtures))}"
+        if len(mixtures) <= MOST_PAGES:
+            yield from (f"  {address}/mixtures/{quote_path(name)}" for name in mixtures)
     else:
         looked = _listed(path.absolute() for path in settings.mixtures_dirs) or "no folder"
-        yield f"No mixtures in {looked}: `mixture demo` makes one in demo/, MIXTURE_MIXTURES_DIRS names other folders"
+        yield f"No mixtures in {looked}: `mixture demo` makes one in demo/, `mixture serve PATH` shows others"
     stores: dict[Path, list[str]] = {}
     without = []
     for name, mixture in mixtures.items():
@@ -48,6 +53,14 @@ def renamed(builtin: BuiltinMixtures) -> Iterator[str]:
         if mixture.folder is not None and mixture.renamed_from is not None:
             own = quote(mixture.renamed_from)
             yield f"another folder has a mixture {own}, too: that of {_short(mixture.folder)} is shown as {name}"
+
+
+def swept(settings: Settings) -> Iterator[str]:
+    """Remove what processes that were killed left half-written in the data folder, and say how many files."""
+    count = sweep(settings.data_dir / "objects", now=time.time())
+    if count:
+        files = "1 file that was" if count == 1 else f"{count:,} files that were"
+        yield f"Removed {files} left unfinished in {_short(settings.data_dir)}"
 
 
 def left_out(settings: Settings) -> Iterator[str]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from api.mixture_folders import OWN_STORE, mixture_folders
+from api.mixture_folders import OWN_STORE, mixture_files
 from mixture.errors import MixtureError, StoreError
 from mixture.file_names import STORE_FILE
 from mixture.plan import Lock
@@ -38,7 +38,7 @@ class _Tried:
 class Stores:
     """Stores below folders: a folder is one, or holds some. A store that appears later is found when asked for.
 
-    mixtures: folders of mixtures, whose own stores are looked at behind the others
+    mixtures: where mixtures are, whose own stores are looked at behind the others
 
     A lock whose store was found keeps what that store held: a lock need not say what its domains hold, and whoever
     reads on from a step must not get other tokens than before it.
@@ -84,7 +84,7 @@ class Stores:
 
     def _there(self) -> Iterator[tuple[Store, Written]]:
         """The stores that can be opened, in order."""
-        own = (folder / OWN_STORE for folder in mixture_folders(self._mixtures))
+        own = (files.folder / OWN_STORE for files in mixture_files(self._mixtures))
         for folder in (*self._folders, *own):
             try:
                 inside = sorted(folder.iterdir())

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import errno
+import json
+import logging
 import os
 import socket
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,6 +20,7 @@ import typer
 from mixture.cli.output import print_json, print_table, table
 from mixture.errors import MixtureError, Place
 from mixture.extras import extra
+from mixture.file_names import SPEC_FILE
 
 if TYPE_CHECKING:
     from api.builtin import BuiltinMixtures
@@ -36,7 +39,10 @@ DataDir = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the command to the program."""
-    app.command(epilog="Example: mixture serve --port 8000; then open http://127.0.0.1:8000/")(serve)
+    app.command(
+        epilog="Examples: mixture serve --port 8000; then open http://127.0.0.1:8000/. "
+        "One mixture: mixture serve run.lock.json, or run.yaml, which is locked in memory where it has no lock yet"
+    )(serve)
 
 
 def settings_of(config: Path | None, data_dir: Path | None) -> Settings:
@@ -52,18 +58,30 @@ def settings_of(config: Path | None, data_dir: Path | None) -> Settings:
 
 
 def serve(
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[PATH]...",
+            help="What to show: a spec, a lock, a mixture's folder, or a folder of those. Default: mixtures and demo.",
+        ),
+    ] = None,
+    *,
     host: Annotated[str, typer.Option(metavar="HOST", help="0.0.0.0 lets other machines in.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, metavar="PORT", help="0 takes a free one.")] = 8000,
     workers: Annotated[int, typer.Option(min=1, metavar="N", help="Processes that share the port.")] = 1,
     config: Config = None,
     data_dir: DataDir = None,
-    *,
     show_settings: Annotated[
         bool, typer.Option("--show-settings", help="Print all settings, and start nothing; with --json for programs.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="With --show-settings: JSON, one setting a line.")] = False,
 ) -> None:
     """Show mixtures, schedules, catalogs and runs over HTTP, and stream batches. Settings: --show-settings."""
+    if paths:
+        with extra("api"):
+            from api.settings import variable_of
+        check_paths(paths)
+        os.environ[variable_of("mixtures_dirs")] = json.dumps([str(path.absolute()) for path in paths])
     settings = settings_of(config, data_dir)
     if show_settings:
         _print_settings(settings, as_json=as_json)
@@ -107,7 +125,7 @@ def serve(
             else BuiltinMixtures(settings.mixtures_dirs, settings.store_dirs, Stores(settings.store_dirs))
         )
         # Beside the service, which answers while many folders are being read.
-        threading.Thread(target=_print_overview, args=(settings, builtin), daemon=True).start()
+        threading.Thread(target=_print_overview, args=(settings, builtin, address), daemon=True).start()
         if app is not None:
             uvicorn.Server(made).run(sockets=[listening])
         else:
@@ -132,17 +150,48 @@ def _print_settings(settings: Settings, *, as_json: bool) -> None:
     print("In a file of settings (--config FILE, TOML) the same names stand in lower case, without MIXTURE_.")
 
 
-def _print_overview(settings: Settings, builtin: BuiltinMixtures) -> None:
-    from api.start_report import left_out, overview, renamed
+def _print_overview(settings: Settings, builtin: BuiltinMixtures, address: str) -> None:
+    from api.start_report import left_out, overview, renamed, swept
 
+    for line in swept(settings):
+        print(line, flush=True)
     for line in left_out(settings):
         print(f"warning: {line}", file=sys.stderr)
     if not builtin.read():
         return
-    for line in overview(settings, builtin):
+    for line in overview(settings, builtin, address):
         print(line, flush=True)
     for line in renamed(builtin):
         print(f"warning: {line}", file=sys.stderr)
+
+
+def check_paths(paths: Sequence[Path]) -> None:
+    """Raise MixtureError for a path that is no mixture, or one that can not be read.
+
+    In a folder of several such a mixture is left out, with a warning.
+    """
+    with extra("api"):
+        from api.builtin import BuiltinMixtures
+        from api.mixture_folders import mixture_files
+        from api.stores import Stores
+
+    logging.getLogger("mixture.service").addHandler(logging.NullHandler())  # what it warns of is raised here
+    for path in paths:
+        named = next(mixture_files([path]), None)
+        if named is None:
+            hint = "a spec, a lock, a folder with mixture.yaml and mixture.lock.json, or a folder of those is shown"
+            what = "no mixtures in this folder" if path.is_dir() else "there is no such file or folder"
+            raise MixtureError(what, code="no-mixtures", place=Place(file=str(path)), hint=hint)
+        if named.path != path:
+            continue
+        if not (named.folder / named.spec).is_file():
+            what = f"its spec is not beside it: neither {named.spec} nor {SPEC_FILE}"
+            hint = "pages show the spec and its catalog, too: put them beside the lock"
+            raise MixtureError(what, code="file-missing", place=Place(file=str(path)), hint=hint)
+        for left in BuiltinMixtures([path], [], Stores([])).left_out():
+            raise MixtureError(left.detail, code=left.code, place=Place(file=str(named.folder)))
+        if named.lock is None:
+            print(f"note: {path} has no lock yet; its plan is locked in memory only", file=sys.stderr)
 
 
 def _make(data_dir: Path) -> None:

@@ -35,8 +35,8 @@ def site(
     folders: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="[FOLDER]...",
-            help="Each a mixture, or a folder of them. Default: as for `mixture serve`, mixtures and demo.",
+            metavar="[PATH]...",
+            help="A spec, a lock, a mixture's folder, or a folder of those. Default: as for `mixture serve`.",
         ),
     ] = None,
     *,
@@ -86,8 +86,8 @@ def _mixtures(folders: Sequence[Path] | None) -> list[LoadedMixture]:
     settings = load_settings()
     asked = settings.mixtures_dirs if folders is None else tuple(folders)
     for folder in folders or ():
-        if not folder.is_dir():
-            raise MixtureError("there is no such folder", code="no-mixtures", place=Place(file=str(folder)))
+        if not folder.exists():
+            raise MixtureError("there is no such file or folder", code="no-mixtures", place=Place(file=str(folder)))
     builtin = BuiltinMixtures(asked, settings.store_dirs, Stores(settings.store_dirs))
     found = list(builtin.all().values())
     for left in builtin.left_out():

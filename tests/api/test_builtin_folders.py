@@ -57,6 +57,65 @@ def test_a_folder_is_a_mixture_or_holds_some(tmp_path: Path):
     assert names(tmp_path / "not there") == []
 
 
+def test_a_spec_and_a_lock_are_named_by_their_files(tmp_path: Path):
+    digest = write(tmp_path / "one", steps=10)
+    write(tmp_path / "two", steps=20)
+    for name, beside in (("run.yaml", "run.lock.json"), ("other.yml", "other.lock.json")):
+        shutil.copy(tmp_path / "one" / "mixture.yaml", tmp_path / "two" / name)
+        shutil.copy(tmp_path / "one" / "mixture.lock.json", tmp_path / "two" / beside)
+    shutil.copy(tmp_path / "one" / "mixture.lock.json", tmp_path / "one" / "amended.lock.json")
+    for path in (
+        "one", "one/mixture.yaml", "one/mixture.lock.json", "one/amended.lock.json", "two/run.yaml",
+        "two/run.lock.json", "two/other.yml", "two/other.lock.json",
+    ):  # fmt: skip
+        builtin = BuiltinMixtures([tmp_path / path], (), Stores(()))
+        (mixture,) = builtin.all().values()
+        assert (mixture.name, mixture.digest, mixture.folder) == ("small", digest, (tmp_path / path.split("/")[0])), (
+            path
+        )
+        assert builtin.left_out() == []
+    assert names(tmp_path / "two" / "run.yaml", tmp_path / "two") == ["small", "small-2"]
+
+
+def test_a_spec_without_a_lock_is_locked_as_it_is_read_and_nothing_is_written(tmp_path: Path):
+    digest = write(tmp_path / "one", steps=10)
+    (tmp_path / "one" / "mixture.lock.json").unlink()
+    before = sorted(tmp_path.rglob("*"))
+    builtin = BuiltinMixtures([tmp_path / "one" / "mixture.yaml"], (), Stores(()))
+    assert builtin.all()["small"].digest == digest
+    spec = SPEC.format(steps=30)
+    (tmp_path / "one" / "mixture.yaml").write_text(spec, encoding="utf-8")
+    changed = builtin.all()["small"]
+    assert changed.digest != digest
+    assert changed.lock.data.steps == 30
+    assert sorted(tmp_path.rglob("*")) == before
+    assert write(tmp_path / "one", steps=10) == digest  # with a lock from now on
+    assert builtin.all()["small"].digest == digest
+    (tmp_path / "one" / "mixture.yaml").write_text(spec, encoding="utf-8")
+    assert builtin.all()["small"].digest == digest
+    assert [one.code for one in builtin.left_out()] == ["spec-changed"]
+
+
+def test_of_a_store_a_spec_gives_the_lock_that_fixes_its_text(tmp_path: Path):
+    store = make_store(tmp_path / "made", DOMAINS)
+    spec = SPEC.format(steps=10).replace("cells.csv", str(store.path)).replace("a: 50%, b: 50%", "code: 50%, web: 50%")
+    (tmp_path / "run.yaml").write_text(f"{spec}tokenizer: bytes\n", encoding="utf-8")
+    mixture = BuiltinMixtures([tmp_path / "run.yaml"], (), Stores(())).all()["small"]
+    content = {name: domain.content for name, domain in store.domains.items()}
+    assert mixture.digest == make_lock(make_plan(load_spec(tmp_path / "run.yaml")), content=content).digest
+
+
+def test_a_file_that_can_not_be_read_is_left_out_by_its_name(tmp_path: Path):
+    write(tmp_path / "one", steps=10)
+    shutil.copy(tmp_path / "one" / "mixture.lock.json", tmp_path / "run.lock.json")
+    (tmp_path / "bad.yaml").write_text("mixture: bad\n", encoding="utf-8")
+    builtin = BuiltinMixtures([tmp_path / "run.lock.json", tmp_path / "bad.yaml", tmp_path / "one"], (), Stores(()))
+    assert list(builtin.all()) == ["small"]
+    lock, spec = builtin.left_out()
+    assert (lock.folder, lock.code, lock.detail) == ("run.lock.json", "file-missing", "run.yaml: there is no such file")
+    assert (spec.folder, spec.name) == ("bad.yaml", None)
+
+
 def test_two_with_one_name_are_both_there(tmp_path: Path):
     first, second = write(tmp_path / "one", steps=10), write(tmp_path / "two", steps=11)
     found = BuiltinMixtures((tmp_path,), (), Stores(())).all()
@@ -515,5 +574,5 @@ def test_of_many_mixtures_the_start_names_the_first(tmp_path: Path, monkeypatch)
     for folder in ("a", "b", "c"):
         write(tmp_path / folder, steps=10)
     builtin = BuiltinMixtures((tmp_path,), (), Stores(()))
-    lines = list(overview(Settings(mixtures_dirs=(tmp_path,)), builtin))
+    lines = list(overview(Settings(mixtures_dirs=(tmp_path,)), builtin, "http://here"))
     assert lines[0] == f"3 mixtures from {tmp_path}: small, small-2 and 1 more"

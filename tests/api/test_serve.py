@@ -17,7 +17,8 @@ import httpx2
 import pytest
 from api_helpers import MIXTURES
 
-from mixture.cli.serve import listen
+from mixture.cli.serve import check_paths, listen
+from mixture.errors import MixtureError
 
 PROGRAM = str(Path(sys.executable).with_name("mixture"))
 GONE_WITHIN = 5
@@ -169,13 +170,53 @@ def test_it_says_what_it_shows_what_it_leaves_out_and_where_things_are_kept(tmp_
     assert f"{tmp_path / 'mixture-data' / 'mixture.db'}." in out
     assert "1 mixture from mixtures: demo\n" in out
     assert "No store holds the text of demo" in out
-    assert (
-        "the mixture in mixtures/without-lock is left out: mixtures/without-lock/mixture.lock.json: there is no "
-        in errors
-    )
+    assert "the mixture in mixtures/without-lock is left out: mixture.lock.json: there is no such file" in errors
     assert "the mixture in mixtures/broken is left out" in errors
     assert "MIXTURE_STORE_DIRS: there is no folder /nowhere\n" in errors
     assert "MIXTURE_SERVICE_HOST is no setting" in errors
+
+
+def test_what_is_named_is_shown_and_nothing_else(tmp_path: Path):
+    shutil.copytree(MIXTURES / "demo", tmp_path / "mixtures" / "one")
+    run = tmp_path / "runs" / "mine"
+    shutil.copytree(MIXTURES / "olmo-3-7b", run)
+    (run / "mixture.yaml").rename(run / "run.yaml")
+    (run / "mixture.lock.json").rename(run / "run.lock.json")
+    with served(tmp_path, "runs/mine/run.lock.json", "--data-dir", "kept") as (started, url):
+        assert [one["name"] for one in httpx2.get(f"{url}/v1/mixtures", timeout=60).json()["items"]] == ["olmo-3-7b"]
+        out, errors = stopped_after(started, url)
+    assert f"1 mixture from runs/mine/run.lock.json: olmo-3-7b\n  {url}/mixtures/olmo-3-7b\n" in out
+    assert "warning" not in errors
+
+
+def test_a_path_that_can_not_be_shown_is_refused_before_anything_is_started(tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    shutil.copy(MIXTURES / "demo" / "mixture.lock.json", tmp_path / "alone.lock.json")
+    shutil.copytree(MIXTURES / "demo", tmp_path / "other")
+    spec = (tmp_path / "other" / "mixture.yaml").read_text(encoding="utf-8")
+    (tmp_path / "other" / "mixture.yaml").write_text(spec.replace("seed: 0", "seed: 17"), encoding="utf-8")
+    (tmp_path / "bad.yaml").write_text("mxture: bad\n", encoding="utf-8")
+    for path, code, words in (
+        ("nowhere", "no-mixtures", "nowhere: there is no such file or folder"),
+        ("empty", "no-mixtures", "empty: no mixtures in this folder"),
+        ("alone.lock.json", "file-missing", "its spec is not beside it: neither alone.yaml nor mixture.yaml"),
+        ("other", "spec-changed", "other: mixture.yaml:4:1: "),
+        ("other/mixture.yaml", "spec-changed", "other: mixture.yaml:4:1: "),
+        ("bad.yaml", "unknown-key", "bad.yaml:1:1: mxture: "),
+    ):
+        with pytest.raises(MixtureError) as caught:
+            check_paths([Path(path)])
+        assert (caught.value.code, words in str(caught.value)) == (code, True), str(caught.value)
+    check_paths([tmp_path, MIXTURES, MIXTURES / "demo", MIXTURES / "demo" / "mixture.yaml"])
+
+
+def test_a_path_that_is_refused_leaves_nothing_behind(tmp_path: Path):
+    with process([PROGRAM, "serve", "nowhere", "--port", "0"], tmp_path) as started:
+        out, errors = started.communicate()
+    assert (started.returncode, out) == (1, "")
+    assert errors.startswith("error[no-mixtures]: nowhere: ")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_in_an_empty_folder_it_says_so_and_what_to_do(tmp_path: Path):

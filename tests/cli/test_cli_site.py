@@ -18,6 +18,20 @@ def test_a_site_of_named_folders_is_written_below_its_date(run, tmp_path):
     assert (tmp_path / "out" / "2026.11.29" / "mixtures" / "demo" / "index.html").is_file()
 
 
+def test_a_lock_and_a_spec_are_named_by_their_files(run, tmp_path):
+    spec = "mixture: {name}\ncatalog: cells.csv\nsequence_length: 10\nbatch: 10 sequences\nbudget: 100 steps\n"
+    spec += "phases:\n  - {{phase: only, weights: uniform}}\n"
+    for name in ("run", "draft"):
+        (tmp_path / f"{name}.yaml").write_text(spec.format(name=name), encoding="utf-8")
+    (tmp_path / "cells.csv").write_text("domain,tokens\na,9000\n", encoding="utf-8")
+    run("lock", tmp_path / "run.yaml")
+    done = run("site", "run.lock.json", "draft.yaml", "-o", "out", "--json", cwd=tmp_path)
+    named = {one["name"]: one["digest"] for one in json.loads(done.stdout)["mixtures"]}
+    assert named["run"] == json.loads((tmp_path / "run.lock.json").read_text(encoding="utf-8"))["digest"]
+    assert "draft" in named
+    assert not (tmp_path / "draft.lock.json").exists()
+
+
 def test_json_says_what_was_written_and_a_second_time_the_same(run, tmp_path):
     command = ("site", ROOT / "mixtures" / "olmo-3-7b", "-o", tmp_path / "out", "--date", "2026.11.29", "--json")
     one, two = (json.loads(run(*command).stdout) for _ in range(2))
