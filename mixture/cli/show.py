@@ -6,6 +6,7 @@ import csv
 import sys
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -228,9 +229,11 @@ def _epochs(text: str) -> list[Fraction]:
 
 
 def _write_csv(names: Sequence[str], rows: Iterable[Iterable[object]]) -> None:
+    from mixture.spreadsheet import defused
+
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows(rows)
+    for row in chain([names], rows):
+        writer.writerow(defused(cell) if isinstance(cell, str) else cell for cell in row)
 
 
 def _decimal(x: Fraction | None, digits: int) -> str:

@@ -72,6 +72,9 @@ def test_csv_has_the_rows_of_json_and_the_table_their_figures(folder: Path, ask:
         as_json = rows(ask("show", lock, *options, "--json"))
         as_csv = list(csv.DictReader(io.StringIO(ask("show", lock, *options, "--csv"))))
         assert as_csv == [{k: "" if v is None else str(v) for k, v in row.items()} for row in as_json]
+    (folder.parent / "cells.csv").write_text(CELLS.replace("cc-by", "=1+1"), encoding="utf-8")
+    computed = ask("show", lock, "--by", "licence", "--catalog", folder.parent / "cells.csv", "--csv")
+    assert "\n100,'=1+1," in computed, "no spreadsheet computes a cell"
     text = ask("show", lock, "--step", "25%", "--by", "licence")
     assert "step 25 of 100, in phase first" in text
     assert "share to come" in text
