@@ -65,6 +65,7 @@ WHOLE = START + PHASES
         ("▶mixture" + ': "\\UFFFFFFFF"\n', "yaml-syntax", "after this"),
         (WHOLE.replace("cells.csv", "ce▶\0lls.csv"), "not-text", r"\x00"),
         (WHOLE.replace("cells.csv", "Ünï ▶\x1b[31m"), "not-text", r"\x1b"),
+        (WHOLE.replace("cells.csv", "cells.csv  # ▶\u202e0 :dees"), "not-text", r"\u202e"),
     ],
 )
 def test_a_broken_text_is_refused_where_it_is_broken(refusal_at_mark, text, code, says):
