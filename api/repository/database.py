@@ -97,6 +97,10 @@ def reached() -> Iterator[None]:
                 code="database-damaged",
                 hint="put a copy of it in its place, and start the service anew",
             ) from error
+        if _primary_code(error) in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR):
+            raise RepositoryError(
+                f"the service's folder can not be used: {getattr(error, 'orig', error)}", code="data-dir-unusable"
+            ) from error
         if not isinstance(error, OperationalError | InterfaceError | PoolTimeoutError | sqlite3.OperationalError):
             raise
         raise RepositoryError(
@@ -106,9 +110,14 @@ def reached() -> Iterator[None]:
 
 def _says_damaged(error: SQLAlchemyError | sqlite3.Error) -> bool:
     """Whether SQLite found that its file is damaged, or none of its own."""
+    return _primary_code(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def _primary_code(error: SQLAlchemyError | sqlite3.Error) -> int:
+    """SQLite's number of what is wrong, 0 of other databases: the lowest byte, where the others say in which place."""
     original = error.orig if isinstance(error, DBAPIError) else error
-    # The lowest byte says what is wrong, the others where.
-    return getattr(original, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+    code: int = getattr(original, "sqlite_errorcode", 0)
+    return code & 0xFF
 
 
 class Database:

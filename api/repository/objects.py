@@ -6,6 +6,7 @@ of its digest alone, so nothing of a request enters a path.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
@@ -15,6 +16,9 @@ from pathlib import Path
 from api.repository.disk import Held, make_folder, private, usable
 from api.repository.errors import RepositoryError
 
+LEAST_ROOM = 16 * 2**20
+"""Bytes: as much as the tables of a mixture may have."""
+UNFINISHED_SECONDS = 3600.0
 _HEX = re.compile(r"[0-9a-f]{64}")
 
 
@@ -29,6 +33,16 @@ class Objects:
     def check(self) -> None:
         """Raises `data-dir-unusable` where the folder was removed."""
         self._held.check()
+
+    def check_room(self) -> None:
+        """Raises `data-dir-unusable` where the folder was removed, is read-only or has no room for a mixture."""
+        self.check()
+        with usable():
+            room = os.statvfs(self.folder)
+            if room.f_flag & os.ST_RDONLY or not os.access(self.folder, os.W_OK):
+                raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+            if room.f_bavail * room.f_frsize < LEAST_ROOM or (room.f_files and not room.f_favail):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def put(self, data: bytes) -> str:
         """Keep bytes; gives their digest. Bytes that are there already are not written again.
@@ -83,6 +97,17 @@ class Objects:
             return path.read_bytes() == data
         except FileNotFoundError:
             return False
+
+
+def sweep(folder: Path, *, now: float) -> int:
+    """Remove what processes that were killed left half-written in a folder of objects; gives how many files.
+
+    What is younger than an hour may be another copy's that is being written.
+    """
+    left = [path for path in folder.glob("*/.*.tmp") if path.stat().st_mtime < now - UNFINISHED_SECONDS]
+    for path in left:
+        path.unlink(missing_ok=True)
+    return len(left)
 
 
 def _flush(folder: Path) -> None:

@@ -46,10 +46,10 @@ class Repository(Mixtures, Runs, Tokens):
     def check(self) -> None:
         """Raise RepositoryError where nothing can be written.
 
-        The database does not answer, or has other tables than this version's, or its folder is gone.
+        The database does not answer, or has other tables than this version's, or its folder is gone, full or read-only.
         """
         self.database.check()
-        self.objects.check()
+        self.objects.check_room()
         with self.database.reading() as session:
             session.execute(text("SELECT 1"))
             revision = revision_of(session.connection())

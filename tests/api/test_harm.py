@@ -6,6 +6,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -85,6 +86,44 @@ def test_where_there_is_no_room_for_an_object_nothing_of_it_stays(tmp_path):
     command = [sys.executable, "-c", FULL, str(tmp_path / "objects")]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == ["RepositoryError data-dir-unusable", "[]"]
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 24 MiB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(folder)], check=False)
+    if mount.returncode:
+        pytest.skip("this user may not mount")
+    yield folder
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def test_a_full_disk_is_said_and_leaves_nothing_half_written(make_app, small_disk, monkeypatch):
+    for name in ("TMPDIR", "TEMP", "TMP"):
+        monkeypatch.setenv(name, "/nowhere")
+    monkeypatch.setattr("tempfile.tempdir", None)
+    app = make_app(data_dir=small_disk / "data")
+    headers = {"Authorization": f"Bearer {app.state.services.repository.add_token('ann', list(Scope))[1]}"}
+    assert said(app, "GET", "/readyz") == (200, None)
+    assert said(app, "PUT", "/v1/mixtures/small", json=NEW, headers=headers) == (201, None)
+    ballast = small_disk / "ballast"
+    with pytest.raises(OSError, match="No space"):
+        ballast.write_bytes(bytes(32 * 2**20))
+    files = sorted(path for path in small_disk.rglob("*") if path.is_file())
+    unusable = (503, "data-dir-unusable")
+    other = NEW | {"spec": SPEC + "seed: 1\n"}
+    assert said(app, "GET", "/readyz") == unusable
+    assert said(app, "PUT", "/v1/mixtures/other", json=other, headers=headers) == unusable
+    assert said(app, "POST", "/v1/runs", json={"mixture": "small"}, headers=headers) == unusable
+    assert sorted(path for path in small_disk.rglob("*") if path.is_file()) == files
+    for address in ("/v1/mixtures/small", "/v1/mixtures/small/plan", "/v1/mixtures/small/composition"):
+        assert said(app, "GET", address) == (200, None)
+    assert said(app, "POST", "/v1/mixtures/small/what-if", json={"budget": "20 steps"}) == (200, None)
+    ballast.unlink()
+    assert said(app, "GET", "/readyz") == (200, None)
+    assert said(app, "PUT", "/v1/mixtures/other", json=other, headers=headers) == (201, None)
 
 
 def damage(path: Path, kind: str) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import subprocess
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from api.repository import Repository, RepositoryError
-from api.repository.objects import Objects
+from api.repository.objects import Objects, sweep
 
 
 @pytest.fixture
@@ -23,6 +25,18 @@ def test_bytes_are_given_back_by_their_sha_256(objects, data):
     assert digest == hashlib.sha256(data).hexdigest()
     assert objects.get(digest) == data
     assert Objects(objects.folder).get(digest) == data
+
+
+def test_what_a_killed_process_left_unfinished_is_removed_after_an_hour(objects):
+    digest = objects.put(b"whole")
+    (whole,) = [path for path in objects.folder.rglob("*") if path.is_file()]
+    old, new = (whole.with_name(f".{name}.0123456789abcdef.tmp") for name in ("old", "new"))
+    for path in (old, new):
+        path.write_bytes(b"half")
+    os.utime(old, (0, 0))
+    assert sweep(objects.folder, now=time.time()) == 1
+    assert (old.exists(), new.exists(), objects.get(digest)) == (False, True, b"whole")
+    assert sweep(objects.folder / "not there", now=time.time()) == 0
 
 
 def test_an_object_that_is_not_there_is_named(objects):
