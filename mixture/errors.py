@@ -18,6 +18,7 @@ MixtureError
 
 from __future__ import annotations
 
+import bisect
 import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -129,7 +130,18 @@ class ServiceError(MixtureError):
     errors: tuple[MixtureError, ...] = ()
 
 
+LONGEST_WORD = 100
+MOST_COMPARED = 2000
+"""Words that are compared with one that is not known: of more, those beside it in order."""
+
+
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """A hint that names the known word nearest to this one: ``did you mean 'code'?``; None where nothing is near."""
-    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    word, known = word[:LONGEST_WORD], list(known)
+    if len(known) > MOST_COMPARED:
+        # Comparing takes 4 us a word, and more where they are alike.
+        known.sort()
+        first = max(0, bisect.bisect(known, word) - MOST_COMPARED // 2)
+        known = known[first : first + MOST_COMPARED]
+    close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
     return f"did you mean '{close[0]}'?" if close else None

@@ -62,3 +62,9 @@ def test_an_error_reads_place_message_and_hint() -> None:
     error = errors.SpecError("unknown domain 'cod'", code="unknown-domain", place=place, hint=hint, name="cod")
     assert str(error) == "mixtures/a.yaml:14:7: unknown domain 'cod' (did you mean 'code'?)"
     assert error.facts == {"name": "cod"}
+
+
+def test_of_very_many_words_those_beside_the_unknown_one_are_compared() -> None:
+    names = [f"d{number:06}" for number in range(50_000)]
+    assert errors.nearest("d012345x", reversed(names)) == "did you mean 'd012345'?"
+    assert errors.nearest("d0123456789" * 100_000, names) is None
