@@ -88,7 +88,8 @@ def test_reads_come_in_pages_that_join_and_say_which_part_is_read(app: FastAPI, 
         (read.position, read.from_token, read.to_token) for read in expected
     ]
     one = get(app, f"{AT}/reads", domain="web", first_token=4_321)
-    assert [row["position"] for row in one["items"]] == get(app, f"{AT}/find", domain="web", token=4_321)["items"]
+    places = get(app, f"{AT}/find", domain="web", token=4_321)["items"]
+    assert places == [{name: row[name] for name in ("position", "step", "slot", "epoch")} for row in one["items"]]
 
 
 def test_what_was_read_so_far_is_summed_and_paged(app: FastAPI, lock: Lock, store: Store):
