@@ -17,6 +17,7 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from api.addresses import own_path
 from api.metrics import Metrics
 from api.problems import Problem, answer
 from api.repository import Scope as TokenScope
@@ -230,7 +231,7 @@ class Limits:
             self._bodies.give_back(client, counted)
 
     def _too_often(self, scope: Scope) -> Problem | None:
-        if scope["path"] in UNLIMITED:
+        if own_path(scope) in UNLIMITED:
             return None
         wait = self._rate.take(client_of(scope))
         if not wait:

@@ -15,6 +15,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
+from itertools import chain
 from pathlib import PurePath
 from typing import Any
 
@@ -25,7 +26,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import compile_path
 
-from api.addresses import nearest_address
+from api.addresses import nearest_address, own_path
 from mixture.errors import MixtureError, StoreError
 from mixture.plan import Finding, json_value
 
@@ -270,18 +271,22 @@ async def _on_http(request: Request, error: Exception) -> Response:
     detail = {404: "there is nothing at this address", 405: f"{request.method} is not for this address"}
     text, headers = detail.get(error.status_code, str(error.detail)), dict(error.headers or {})
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-        headers["Allow"] = ", ".join(_methods(request) | set(filter(None, headers.get("Allow", "").split(", "))))
+        headers["Allow"] = ", ".join(
+            sorted(_methods(request) | set(filter(None, headers.get("Allow", "").split(", "))))
+        )
     hint = None
     if error.status_code == HTTPStatus.NOT_FOUND:
-        near = nearest_address(request.scope["path"], [*request.app.openapi()["paths"], "/docs", "/openapi.json"])
-        hint = near and f"did you mean '{near}'?"
+        every = (request.app.openapi()["paths"], request.app.state.page_paths())
+        path = own_path(request.scope)
+        near = nearest_address(path, [*chain(*every), "/docs", "/openapi.json"])
+        hint = near and f"did you mean '{request.scope['path'].removesuffix(path)}{near}'?"
     return answer(request, Problem(error.status_code, text, hint=hint, headers=headers))
 
 
 def _methods(request: Request) -> set[str]:
     """All methods of an address: the router only names those of the first route that it found there."""
     described: dict[str, dict[str, Any]] = request.app.openapi()["paths"]
-    there = (own for path, own in described.items() if compile_path(path)[0].match(request.scope["path"]))
+    there = (own for path, own in described.items() if compile_path(path)[0].match(own_path(request.scope)))
     methods = {method.upper() for own in there for method in own}
     return methods | ({"HEAD"} if "GET" in methods else set())
 
@@ -325,7 +330,8 @@ def _in_words(fault: Mapping[str, Any], request: Request) -> Mapping[str, Any]:
     if fault["type"] not in ("string_pattern_mismatch", "missing"):
         return fault
     described = request.app.openapi()
-    methods = described["paths"].get(request.scope["route"].path_format, {})
+    path = request.scope["route"].path_format
+    methods = described["paths"].get(path) or request.app.state.page_paths().get(path, {})
     operation = methods.get(request.method.lower(), {})
     if fault["type"] == "missing":
         return {**fault, "hint": _field(described, operation, fault["loc"]).get("description")}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from fastapi import Request
 from pydantic import BaseModel, ConfigDict
 from starlette.responses import Response
@@ -11,6 +13,10 @@ from api.addresses import own_path
 from api.formats import Format
 from api.pages.render import HTML, POLICY, links_of, render
 from api.problems import MEDIA_TYPE, Problem, title_of
+
+TITLES = {404: "Not found", 422: "This address is not valid"}
+"""For people, who have not read RFC 9110."""
+_PARAMETER = re.compile(r"^query /([^:]+):")
 
 
 class ProblemView(BaseModel):
@@ -37,8 +43,8 @@ def problem_page(request: Request, problem: Problem, answer: Response) -> Respon
         return answer
     view = ProblemView(
         status=problem.status_code,
-        title=title_of(problem.status_code),
-        detail=problem.detail,
+        title=TITLES.get(problem.status_code) or title_of(problem.status_code),
+        detail=_PARAMETER.sub(r"parameter '\1':", problem.detail),
         hint=problem.hint,
         code=problem.code,
         trace_id=state.get("trace_id"),

@@ -21,6 +21,10 @@ from api_helpers import ask
         ("/v1/mixture/demo/plan", "did you mean '/v1/mixtures/demo/plan'?"),
         ("/v1/mixtures/demo/step/5", "did you mean '/v1/mixtures/demo/steps/5'?"),
         ("/V1/mixtures", "did you mean '/v1/mixtures'?"),
+        ("/mixtures/demo/", "did you mean '/mixtures/demo'?"),
+        ("/mixture/demo", "did you mean '/mixtures/demo'?"),
+        ("/mixtures/demo/step/5", "did you mean '/mixtures/demo/steps/5'?"),
+        ("/mixtures/demo/whatif", "did you mean '/mixtures/demo/what-if'?"),
         ("/nothing/at/all/of/this", None),
         ("/" + "x" * 5000, None),
     ],
@@ -28,6 +32,14 @@ from api_helpers import ask
 def test_an_address_that_leads_nowhere_has_the_nearest_one(client: httpx2.Client, address: str, hint: str | None):
     answer = client.get(address)
     assert (answer.status_code, answer.json().get("hint")) == (404, hint)
+
+
+def test_below_a_prefix_hints_and_methods_are_those_of_the_address(make_app):
+    app = make_app()
+    lost = ask(app, "GET", "/lab/v1/mixture/demo/plan", root_path="/lab").json()
+    assert lost["hint"] == "did you mean '/lab/v1/mixtures/demo/plan'?"
+    refused = ask(app, "DELETE", "/lab/v1/mixtures/demo", root_path="/lab")
+    assert (refused.status_code, refused.headers["allow"]) == (405, "GET, HEAD, PUT")
 
 
 @pytest.mark.parametrize(
