@@ -11,11 +11,12 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated
 
+import anyio.to_thread
 from fastapi import Depends, Request
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -36,6 +37,7 @@ from api.refs import OtherRefText, Ref, RefText, parse_ref
 from api.repository import Bundle, MixtureRecord, Repository, read_digest, write_digest
 from api.settings import Settings
 from api.stores import Stores
+from api.threads import Work, threads_of
 from api.token_watch import TokenWatch
 from api.what_if import Changes
 from api.what_if_answer import WhatIfAnswer
@@ -45,7 +47,8 @@ from mixture.plan import Explanation, Lock
 from mixture.plan.composition import Groups, group
 from mixture.store import Store
 
-KEPT_GROUPS = 128
+KEPT_LINEAGES = 128
+KEPT_GROUP_BYTES = 2**27
 KEPT_DIGESTS = 100_000
 KEPT_WHAT_IFS = 64
 MOST_CANDIDATES = 20
@@ -72,7 +75,7 @@ class Services:
         self.write_places = write_places()
         self.what_if_places = what_if_places()
         self.what_ifs: Kept[tuple[str, str, str, Changes], WhatIfAnswer] = Kept(KEPT_WHAT_IFS)
-        self.lineages: Kept[tuple[str, tuple[str, ...]], Explanation] = Kept(KEPT_GROUPS)
+        self.lineages: Kept[tuple[str, tuple[str, ...]], Explanation] = Kept(KEPT_LINEAGES)
         self.document_facts = KeptFacts()
         self.typical_texts = TypicalTexts()
         self.stopping = asyncio.Event()
@@ -81,14 +84,16 @@ class Services:
         self.token_watch = TokenWatch(self._revoked_tokens)
         self.stores = Stores(settings.store_dirs, mixtures=settings.mixtures_dirs)
         self.builtin = BuiltinMixtures(settings.mixtures_dirs, settings.store_dirs, self.stores)
-        self._kept: Kept[tuple[str, str], LoadedMixture] = Kept(settings.loaded_mixtures)
+        self._kept: Kept[tuple[str, str], LoadedMixture] = Kept(
+            settings.loaded_mixtures, weigh=lambda one: min(_places_of(one), settings.loaded_mixtures)
+        )
         self._safe: set[tuple[str, str]] = set()
         self._all_safe: Mapping[str, LoadedMixture] | None = None
         self._keeping = threading.Lock()
         self._clock = time.monotonic
         self._next_try = self._clock()
         self._catalog_of = lru_cache(KEPT_DIGESTS)(self._read_catalog_digest)
-        self._groups: Kept[tuple[str, tuple[str, ...], tuple[int, ...] | None], Groups] = Kept(KEPT_GROUPS)
+        self._groups: Kept[_GroupsKey, Groups] = Kept(KEPT_GROUP_BYTES, weigh=_group_bytes)
         self._conditions = Conditions(settings.max_conditions, settings.condition_seconds)
         self._repository: Repository | None = None
         self._opening = threading.Lock()
@@ -147,6 +152,16 @@ class Services:
                 self._repository = None
 
     def mixture(self, ref: str | Ref) -> LoadedMixture:
+        """The mixture that a reference names, which is loaded if it is not in memory. Raises as `_look_up` does."""
+        found = self._look_up(ref)
+        return found if isinstance(found, LoadedMixture) else self._kept.get(*found)
+
+    def at_hand(self, ref: str | Ref) -> LoadedMixture | None:
+        """The same where it is in memory; None where it has to be loaded first."""
+        found = self._look_up(ref)
+        return found if isinstance(found, LoadedMixture) else self._kept.peek(found[0])
+
+    def _look_up(self, ref: str | Ref) -> LoadedMixture | tuple[tuple[str, str], Callable[[], LoadedMixture]]:
         """The mixture that a reference names; a built-in one comes first, and nobody may publish under its name.
 
         A digest goes with every name that has ever led to it, whatever the name leads to now.
@@ -170,7 +185,7 @@ class Services:
                 raise
             raise self._unknown(asked) from error
         stores = self.stores if current is None else current.stores
-        return self._kept.get((asked.name, record.digest), lambda: self._load(record, stores))
+        return (asked.name, record.digest), lambda: self._load(record, stores)
 
     def _whole(self, short: Ref) -> Ref:
         """The reference with all digits of the one digest that begins with these. Raises as `mixture` does."""
@@ -308,17 +323,41 @@ class Services:
         found: str = json.loads(self.repository.lock(digest))["catalog"]
         return found
 
-    def select(self, catalog: Catalog, where: str) -> tuple[int, ...]:
+    def select(self, catalog: Catalog, where: str) -> Sequence[int]:
         """`catalog.select(where)`, worked out by a few threads at a time, and kept.
 
         Raises CatalogError, and Problem 503 `busy` where too many conditions are being worked out.
         """
         return self._conditions.select(catalog, where)
 
-    def groups(self, mixture: LoadedMixture, columns: Sequence[str], rows: tuple[int, ...] | None) -> Groups:
-        """`group(…)` of a mixture's domains by columns of its catalog, made once. rows: as `select` gives them."""
-        key = (mixture.digest, tuple(columns), rows)
-        return self._groups.get(key, lambda: group(mixture.lock, mixture.catalog, columns, rows))
+    def groups(self, mixture: LoadedMixture, columns: Sequence[str], where: str | None) -> Groups:
+        """`group(…)` of the domains that a condition selects, by columns of the catalog: made once, and kept.
+
+        Raises as `select` does.
+        """
+
+        def make() -> Groups:
+            rows = None if where is None else self.select(mixture.catalog, where)
+            return group(mixture.lock, mixture.catalog, columns, rows)
+
+        return self._groups.get((mixture.digest, tuple(columns), where), make)
+
+    def has_groups(self, mixture: LoadedMixture, columns: Sequence[str], where: str | None) -> bool:
+        """Whether `groups` need not make them."""
+        return self._groups.peek((mixture.digest, tuple(columns), where)) is not None
+
+
+_GroupsKey = tuple[str, tuple[str, ...], str | None]
+
+
+def _group_bytes(groups: Groups) -> int:
+    """About how much memory groups take: of each its key and numbers, of each domain a number."""
+    return 1000 + len(groups.keys) * (250 + 80 * len(groups.columns)) + 8 * sum(groups.domains)
+
+
+def _places_of(mixture: LoadedMixture) -> int:
+    """How many mixtures one counts for in memory: a kilobyte a domain and phase, of 64 MiB a place."""
+    return 1 + (len(mixture.lock.phases) + 2) * len(mixture.catalog.domains) // 2**16
 
 
 async def services_of(request: Request) -> Services:
@@ -353,9 +392,22 @@ class Asked:
         return found
 
 
-def asked_mixture(ref: RefText, services: AppServices) -> Asked:
-    """The mixture of the path. Raises Problem 404 `unknown-mixture`."""
-    mixture = services.mixture(ref)
+async def asked_mixture(ref: RefText, services: AppServices) -> Asked:
+    """The mixture of the path. Raises Problem 404 `unknown-mixture`.
+
+    One that has to be loaded waits without a thread for one of a few, so that others are answered meanwhile.
+    """
+    asked = await anyio.to_thread.run_sync(_asked, services, services.at_hand, ref)
+    if asked is None:
+        asked = await anyio.to_thread.run_sync(_asked, services, services.mixture, ref, limiter=threads_of(Work.FIRST))
+    assert asked is not None, "it was loaded"
+    return asked
+
+
+def _asked(services: Services, find: Callable[[str], LoadedMixture | None], ref: str) -> Asked | None:
+    mixture = find(ref)
+    if mixture is None:
+        return None
     parsed = parse_ref(ref)
     assert parsed is not None
     is_for_good = parsed.digest == mixture.digest and services.is_kept(mixture)
@@ -364,9 +416,9 @@ def asked_mixture(ref: RefText, services: AppServices) -> Asked:
     return Asked(mixture, parsed, Lifetime.FOR_GOOD if is_for_good else Lifetime.SHORT)
 
 
-def other_mixture(other: OtherRefText, services: AppServices) -> Asked:
+async def other_mixture(other: OtherRefText, services: AppServices) -> Asked:
     """The second mixture of the path. Raises Problem 404 `unknown-mixture`."""
-    return asked_mixture(other, services)
+    return await asked_mixture(other, services)
 
 
 AskedMixture = Annotated[Asked, Depends(asked_mixture)]

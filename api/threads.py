@@ -15,12 +15,14 @@ class Work(StrEnum):
     TABLES = "tables"
     LOGS = "logs"
     BODIES = "bodies"
+    FIRST = "first"
 
 
-MOST = {Work.BATCHES: 4, Work.TABLES: 2, Work.LOGS: 2, Work.BODIES: 2}
+MOST = {Work.BATCHES: 4, Work.TABLES: 2, Work.LOGS: 2, Work.BODIES: 2, Work.FIRST: 4}
 """Record batches that are read at a time; more would take the interpreter from the loop for longer. Pieces of long
 tables that are made at a time: each takes some 25 MB while it is made. Logs of runs that are read for streams.
-Bodies that are decoded and checked."""
+Bodies that are decoded and checked. Answers that need what is not in memory yet: a published mixture, groups of its
+domains. Those that wait for such a thread hold none."""
 
 _limiters: RunVar[dict[Work, anyio.CapacityLimiter]] = RunVar("threads of kinds of work")
 

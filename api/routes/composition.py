@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request
+import anyio.to_thread
+from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.config import JsonDict
 from starlette.responses import Response
@@ -18,9 +19,10 @@ from api.queries import check_step, wrong_query
 from api.security import Reads
 from api.services import AppServices, AskedMixture
 from api.tables import chunked_answer, table_answer, table_responses
+from api.threads import Work, threads_of
 from mixture.errors import LockError
 from mixture.plan import Lock
-from mixture.plan.composition import FIGURES, STRETCH, at_phases, composition, evenly
+from mixture.plan.composition import FIGURES, STRETCH, Groups, at_phases, composition, evenly
 
 router = APIRouter(prefix="/v1/mixtures", tags=["composition"], dependencies=[Reads])
 
@@ -64,6 +66,19 @@ class CompositionRow(BaseModel):
     epochs_so_far: float | None = Field(examples=[0.22])
 
 
+async def asked_groups(asked: AskedMixture, services: AppServices, by: By = None, where: Where = None) -> Groups:
+    """The groups that a request asks for. Those that are not known yet are made by a few threads at a time."""
+    mixture = asked.mixture
+    columns = (mixture.domain_column,) if by is None else columns_of(mixture.catalog, by, taken=TAKEN)
+    if services.has_groups(mixture, columns, where):
+        return services.groups(mixture, columns, where)
+    limiter = threads_of(Work.FIRST)
+    return await anyio.to_thread.run_sync(services.groups, mixture, columns, where, limiter=limiter)
+
+
+AskedGroups = Annotated[Groups, Depends(asked_groups)]
+
+
 @router.get(
     "/{ref}/composition",
     response_model=None,
@@ -79,8 +94,7 @@ def planned(
     services: AppServices,
     form: TableFormat,
     request: Request,
-    by: By = None,
-    where: Where = None,
+    groups: AskedGroups,
     step: Step = None,
     first_step: Step = None,
     last_step: Annotated[int | None, Query(ge=0, description="Counted in.", examples=[15500])] = None,
@@ -105,10 +119,7 @@ def planned(
     those of the schedule: what is planned is what is drawn. Exact integers; in order of stretches, then of the columns.
     """
     mixture, lock = asked.mixture, asked.mixture.lock
-    columns = (mixture.domain_column,) if by is None else columns_of(mixture.catalog, by, taken=TAKEN)
     stretch = _stretch(lock, step=step, first_step=first_step, last_step=last_step, phase=phase)
-    rows = None if where is None else services.select(mixture.catalog, where)
-    groups = services.groups(mixture, columns, rows)
     stretches = _cut(lock, stretch, points)
     most = min(MOST_ROWS, services.settings.max_rows)
     if len(stretches) * len(groups.keys) > most:
