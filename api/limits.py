@@ -40,6 +40,8 @@ BODY_SECONDS = 20.0
 STEP_BYTES = 1 << 16
 BODIES_BYTES = 256 << 20
 """Of all bodies that are there in part or whole, until their requests are answered; of one client half of that."""
+BODILESS = ("GET", "HEAD")
+"""What comes as a body of these is read by no route; who answers them waits for the client to leave."""
 UNLIMITED = ("/healthz", "/readyz", "/metrics")
 
 
@@ -206,7 +208,7 @@ class Limits:
 
         async def bounded() -> Message:
             nonlocal taken, counted, more, mark, due
-            if not more:
+            if not more or scope["method"] in BODILESS:
                 return await receive()
             now = asyncio.get_running_loop().time()
             if due == inf or taken >= mark + STEP_BYTES:

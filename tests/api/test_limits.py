@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import select
 import socket
+from collections.abc import AsyncIterator
 from contextlib import ExitStack
 
 import httpx2
 import pytest
 from api_helpers import ask, client_of, serving
+from starlette.responses import StreamingResponse
 
 from api.limits import Limits, RateLimit
 from api.problems import Problem
@@ -89,11 +92,11 @@ def test_no_answer_repeats_the_host_that_a_request_names(client):
         assert answers[0].headers.get("etag") == answers[1].headers.get("etag"), path
 
 
-def sending(url: str, body: bytes, *, declared: int) -> socket.socket:
+def sending(url: str, body: bytes, *, declared: int, line: str = "POST /v1/mixtures/demo/what-if") -> socket.socket:
     """A connection that has sent a part of a body, as large as it says."""
     host, _, port = url.removeprefix("http://").partition(":")
     one = socket.create_connection((host, int(port)), timeout=30)
-    head = f"POST /v1/mixtures/demo/what-if HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
+    head = f"{line} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
     one.sendall(f"{head}Content-Length: {declared}\r\n\r\n".encode() + body)
     return one
 
@@ -104,6 +107,26 @@ def test_a_body_that_does_not_come_is_refused(make_app, monkeypatch):
         head, _, body = one.recv(1 << 16).partition(b"\r\n\r\n")
         assert head.startswith(b"HTTP/1.1 408 ")
         assert json.loads(body)["code"] == "body-timeout"
+
+
+def test_a_body_that_nobody_reads_is_not_waited_for(make_app, monkeypatch):
+    monkeypatch.setattr(Limits, "body_seconds", 0.2)
+    app = make_app()
+
+    @app.get("/slow")
+    async def slow() -> StreamingResponse:
+        async def pieces() -> AsyncIterator[bytes]:
+            yield b"begun,"
+            await asyncio.sleep(0.6)
+            yield b"done"
+
+        return StreamingResponse(pieces())
+
+    with serving(app) as url, sending(url, b"{", declared=100, line="GET /slow") as one:
+        answer = b""
+        while b"done" not in answer and (data := one.recv(1 << 16)):
+            answer += data
+        assert b"done" in answer
 
 
 def test_bodies_that_are_sent_at_once_have_so_many_bytes(make_app, monkeypatch):
