@@ -86,7 +86,11 @@ class Settings(BaseSettings):
     condition_seconds: float = Field(
         default=10, gt=0, allow_inf_nan=False, description="How long a condition may take the database; 422 above."
     )
-    loaded_mixtures: int = Field(default=32, ge=1, description="Mixtures that one copy keeps in memory.")
+    loaded_mixtures: int = Field(
+        default=32,
+        ge=1,
+        description="Mixtures that one copy keeps in memory; one counts once more for each 64 MiB that it takes.",
+    )
 
     @classmethod
     def settings_customise_sources(
