@@ -126,26 +126,30 @@ class BuiltinMixtures:
         return (0, 0) if shown is None else (shown.unread, shown.unread + len(shown.folders))
 
     def read(self) -> bool:
-        """Read all folders, unless they are read: meanwhile those that are read are shown. False: it was ended."""
+        """Read all folders, unless they are read. False: it was ended.
+
+        Of many, those that are read are shown meanwhile; a few are waited for by who asks.
+        """
         with self._looking:
             if self._shown is not None:
                 return True
             self._ending = False
             paths = list(mixture_files(self._folders))
             found: dict[MixtureFiles, _Folder] = {}
-            self._shown = _named(found, unread=len(paths))
+            is_many = len(paths) > FEW_FOLDERS
+            self._shown = _named(found, unread=len(paths)) if is_many else None
             try:
                 for path in paths:
                     if self._ending:
                         return False
                     found[path] = self._current(path, None)
-                    if self._clock() >= self._next_look:
+                    if is_many and self._clock() >= self._next_look:
                         self._shown = _named(dict(found), unread=len(paths) - len(found))
                         self._next_look = self._clock() + SHOW_SECONDS
                 self._shown = _named(found)
                 return True
             finally:
-                if self._shown.unread:
+                if self._shown is not None and self._shown.unread:
                     self._shown = None  # so that who asks next reads them, and is told what is wrong
 
     def end(self) -> None:

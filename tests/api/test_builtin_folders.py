@@ -17,6 +17,7 @@ from service_process import until
 from stream_helpers import DOMAINS, make_store
 
 from api.builtin import RETRY_SECONDS, BuiltinMixtures
+from api.mixture_folders import MixtureFiles
 from api.repository import Scope
 from api.settings import Settings
 from api.start_report import overview, renamed
@@ -540,12 +541,13 @@ def test_while_many_folders_are_read_those_that_are_read_answer_and_the_others_a
     go_on, reads = threading.Event(), BuiltinMixtures._read
     request.addfinalizer(go_on.set)
 
-    def read(builtin: BuiltinMixtures, path: Path, *more: object):
-        assert path.name != "2" or go_on.wait(60)
-        return reads(builtin, path, *more)
+    def read(builtin: BuiltinMixtures, where: MixtureFiles, *more: object):
+        assert where.folder.name != "2" or go_on.wait(60)
+        return reads(builtin, where, *more)
 
     monkeypatch.setattr(BuiltinMixtures, "_read", read)
-    monkeypatch.setattr("api.services.FEW_FOLDERS", 3)
+    for room in ("api.builtin", "api.services"):
+        monkeypatch.setattr(f"{room}.FEW_FOLDERS", 3)
     monkeypatch.setattr("api.services.START_SECONDS", 0.01)
     monkeypatch.setattr("api.builtin.SHOW_SECONDS", 0)
     app = make_app(mixtures_dirs=(tmp_path / "many",))
