@@ -30,7 +30,7 @@ from math import inf
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from benchmarks.attack_clients import ATTACKS, Attack, Target
+from benchmarks.attack_clients import ATTACKS, PUBLISHED, Attack, Target
 
 QUIET_SECONDS = 3
 AFTER_SECONDS = 10
@@ -70,7 +70,7 @@ def service(attack: Attack, folder: Path) -> Iterator[tuple[Target, int]]:
     for stage in ("prepare", "attack"):
         command = [*program, "serve", "--port", "0"]
         if stage == "attack" and attack.full_temporary_folder:
-            command = _with_full_folder(command, folder / "tmp")
+            command = _with_full_folder(command)
         if stage == "attack" and attack.most_files is not None:
             command = ["sh", "-c", f'ulimit -n {attack.most_files}; exec "$@"', "sh", *command]
         with (
@@ -92,11 +92,10 @@ def service(attack: Attack, folder: Path) -> Iterator[tuple[Target, int]]:
                 process.kill()
 
 
-def _with_full_folder(command: list[str], folder: Path) -> list[str]:
-    """The command with a temporary folder on a file system of its own that has no room: takes Linux and `unshare`."""
-    folder.mkdir()
-    script = 'mount -t tmpfs -o size=8k tmpfs "$TMPDIR" && head -c 8192 /dev/zero > "$TMPDIR/full"; exec "$@"'
-    return ["env", f"TMPDIR={folder}", "unshare", "-rm", "sh", "-c", script, "sh", *command]
+def _with_full_folder(command: list[str]) -> list[str]:
+    """The command where none of the folders for temporary files has room: takes Linux and `unshare`."""
+    full = "mount -t tmpfs -o size=8k tmpfs /tmp && head -c 8192 /dev/zero > /tmp/full; mount --bind /tmp /var/tmp"
+    return ["unshare", "-rm", "sh", "-c", f'{full} && cd /tmp && exec "$@"', "sh", *command]
 
 
 @dataclass(slots=True)
@@ -174,22 +173,22 @@ def health(port: int) -> Iterator[list[float]]:
 
 def measured(attack: Attack, seconds: float) -> Row:
     """Run an attack against a service of its own."""
-    with tempfile.TemporaryDirectory() as folder, service(attack, Path(folder)) as (target, pid):
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder, service(attack, Path(folder)) as (target, pid):
         with health(target.port) as quiet:
             time.sleep(QUIET_SECONDS)
         with _Memory(pid) as memory:
             before = memory.now()
             with health(target.port) as beside:
                 began = time.perf_counter()
-                outcome = attack.run(target, seconds)
+                refused = attack.prepare is not None and target.ask("GET", PUBLISHED)[0] == "404"
+                outcome = ["refused when it was published"] if refused else attack.run(target, seconds)
                 taken = time.perf_counter() - began
             time.sleep(AFTER_SECONDS)
             after = memory.now()
         target.close()
-    refused = sum(one == inf for one in beside)
     answered = [one for one in beside if one < inf]
     said = ", ".join(f"{count} {what}" for what, count in Counter(outcome).most_common())
-    said += f"; /healthz refused {refused} times" if refused else ""
+    said += f"; /healthz refused {len(beside) - len(answered)} times" if len(answered) < len(beside) else ""
     return Row(
         attack.name, said, round(taken, 1), before, memory.most, after,
         _part(quiet, 0.99), _part(answered, 0.99), max(answered, default=inf),
