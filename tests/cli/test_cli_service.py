@@ -246,8 +246,9 @@ def test_what_can_not_be_published_says_what_would_be_right(run, small, at_servi
     spec = small / "mixture.yaml"
     assert "letters, digits" in run("publish", spec, "--name", "my mix", code=1).stderr
     assert "choose another name" in run("publish", spec, "--name", "demo", code=1).stderr
-    assert "all 64 digits" in run("publish", spec, "--name", "x", "--replaces", "sha256:92ff73e9", code=2).stderr
-    assert "all 64 digits" in run("runs", "register", "demo@sha256:92ff73e9", code=1).stderr
+    assert "its 64 digits" in run("publish", spec, "--name", "x", "--replaces", "sha256:92ff73e", code=2).stderr
+    assert "error[unknown-mixture]" in run("publish", spec, "--name", "x", "--replaces", "92ff73e9", code=1).stderr
+    assert "all 64 digits" in run("runs", "register", "demo@sha256:92ff73e", code=1).stderr
     spec.write_text(spec.read_text().replace("cells.csv", "cell.csv"))
     there, here = run("publish", spec, "--name", "x", code=1).stderr, run("plan", spec, code=1).stderr
     assert there == here
