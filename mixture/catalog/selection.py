@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Mapping
 from decimal import Decimal
 from functools import partial
@@ -37,10 +38,13 @@ def select_rows(
     # Columns get names of ours: a user's could be any text, and DuckDB's do not tell `A` from `a`.
     cells = _in_pieces(pa.table([*table.columns, pa.array(range(table.num_rows))], [*_names(table), "row"]))
     selected: dict[str, tuple[int, ...]] = {}
+    end = None if seconds is None else time.monotonic() + seconds
     with sealed_duckdb(seconds=seconds) as connection:
         connection.register("cells", cells)
         for where, place in conditions.items():
             try:
+                if end is not None and time.monotonic() >= end:
+                    raise duckdb.InterruptException  # an interrupt between two conditions is lost
                 tree = parse_condition(connection, where, place=place)
                 condition = write_condition(tree, columns, place=place)
                 rows = connection.execute(f"SELECT row FROM cells WHERE {condition} ORDER BY row").fetchall()
