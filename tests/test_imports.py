@@ -12,8 +12,9 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "mixture"
 LEVELS = (
-    {"_version", "errors", "file_kinds", "file_names", "json_text", "names", "spreadsheet", "whole_file"},
+    {"_version", "errors", "file_kinds", "file_names", "names", "spreadsheet", "whole_file"},
     {"extras", "units"},
+    {"json_text"},
     {"objects"},
     {"schedule", "spec", "catalog"},
     {"plan"},
