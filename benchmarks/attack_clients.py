@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import io
 import json
 import socket
 import time
@@ -12,9 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 MIXTURE = "/v1/mixtures/marin-535b-a23b"
 PUBLISHED = "/v1/mixtures/attacked"
@@ -256,11 +251,9 @@ def _published(target: Target, seconds: float) -> list[str]:
 
 
 def _publish_large_cell(target: Target) -> None:
-    sink = io.BytesIO()
-    columns = {"domain": ["a", "b"], "tokens": [200_000, 90_000], "note": ["a" * 5_000_000, "b"]}
-    pq.write_table(pa.table(columns), sink)
-    spec = SPEC.replace("{WEIGHTS}", "proportional").replace("cells.csv", "cells.parquet")
-    target.put(spec, {"cells.parquet": base64.b64encode(sink.getvalue()).decode()})
+    rows = [{"domain": "a", "tokens": 200_000, "note": "a" * 5_000_000}, {"domain": "b", "tokens": 90_000, "note": "b"}]
+    spec = SPEC.replace("{WEIGHTS}", "proportional").replace("cells.csv", "cells.json")
+    target.put(spec, {"cells.json": json.dumps(rows)})
 
 
 def _slow_condition(target: Target, seconds: float) -> list[str]:
