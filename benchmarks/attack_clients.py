@@ -300,6 +300,8 @@ def _report_losses(target: Target) -> None:
     _publish(target, "proportional", {"cells.csv": "domain,tokens\n" + rows})
     headers = {"Authorization": f"Bearer {target.token}"}
     _, run = target.ask("POST", "/v1/runs", json.dumps({"mixture": "attacked", "key": "k"}).encode(), headers)
+    if "id" not in json.loads(run):
+        return
     loss = {name: 1.0 + number / 7 for number, name in enumerate(names)}
     for step in range(1, 101):
         body = json.dumps({"step": step, "loss": loss}).encode()
