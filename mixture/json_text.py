@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 from mixture.units import quote
@@ -56,6 +57,11 @@ def by_line(fields: Mapping[str, object]) -> str:
             text = "[\n" + ",\n".join("    " + _plain(element) for element in value) + "\n  ]"
         lines.append(f"  {_plain(name)}: {text}")
     return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def json_number(value: float) -> float | str:
+    """A float as JSON has it; what JSON has no number for is "NaN", "Infinity" or "-Infinity"."""
+    return value if isfinite(value) else json.dumps(value)
 
 
 def _plain(value: object) -> str:

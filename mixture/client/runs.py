@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import secrets
 from collections.abc import Iterator, Mapping
 from http.client import HTTPResponse
@@ -12,6 +11,7 @@ from urllib.parse import quote
 
 from mixture.client.address import API, service_address
 from mixture.client.service import OPENING_SECONDS, PATIENCE_SECONDS, InterruptedRequestError, Service
+from mixture.json_text import json_number
 
 RUNS = f"{API}/runs"
 EVENTS_TYPE = "text/event-stream"
@@ -88,7 +88,11 @@ def report_progress(
     `progress-conflict`, `history-differs` and others as the service says.
     """
     service = Service(service_address(url), token, patience_seconds=patience_seconds)
-    losses = None if loss is None else {domain: _in_json(value) for domain, value in loss.items()}
+    losses = (
+        None
+        if loss is None
+        else {domain: None if value is None else json_number(float(value)) for domain, value in loss.items()}
+    )
     body = {"step": step, "loss": losses, "key": key or _new_key()} | ({} if lock is None else {"lock": lock})
     entry: dict[str, Any] = service.ask("POST", f"{run_path(run_id)}/progress", body)
     return entry
@@ -143,13 +147,6 @@ def run_path(run_id: str) -> str:
 def _new_key() -> str:
     """A key that nobody else makes, for what is sent until it is answered."""
     return secrets.token_hex(8)
-
-
-def _in_json(value: SupportsFloat | None) -> float | str | None:
-    """A loss as the service takes it: JSON has no numbers that are not finite."""
-    if value is None or math.isfinite(value):
-        return None if value is None else float(value)
-    return "NaN" if math.isnan(value) else "Infinity" if float(value) > 0 else "-Infinity"
 
 
 def _events(answer: HTTPResponse) -> Iterator[tuple[str, Any]]:

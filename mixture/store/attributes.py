@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isfinite
+from mixture.json_text import json_number
 
 Attribute = str | int | float | bool | None
 """What a document may say of itself under a name."""
@@ -10,7 +10,7 @@ Attribute = str | int | float | bool | None
 
 def attribute_value(value: Attribute) -> Attribute:
     """An attribute as JSON has it: numbers and truth values as they are, as text what JSON has no number for."""
-    return value if not isinstance(value, float) or isfinite(value) else repr(value)
+    return json_number(value) if isinstance(value, float) else value
 
 
 def attribute_text(value: Attribute) -> str | None:

@@ -169,7 +169,9 @@ def test_what_is_no_stretch_of_the_run_and_no_column_is_a_problem(
 def test_problems_have_the_nearest_name_and_the_limit(client: httpx2.Client, make_app):
     assert client.get(f"{MARIN}?by=clustre").json()["hint"] == "did you mean 'cluster'?"
     assert client.get(f"{MARIN}?phase=mian").json()["hint"] == "did you mean 'main'?"
-    assert client.get(f"{MARIN}?phase=x").json()["hint"] == "its phases: initial, main, cooldown; or a number, from 1 to 3"
+    assert (
+        client.get(f"{MARIN}?phase=x").json()["hint"] == "its phases: initial, main, cooldown; or a number, from 1 to 3"
+    )
     assert items(client, MARIN, by="cluster", phase="2") == items(client, MARIN, by="cluster", phase="main")
     for number in ("0", "4", "99999999999999999999", "٢"):
         assert client.get(f"{MARIN}?phase={number}").headers["x-error-code"] == "unknown-phase"
