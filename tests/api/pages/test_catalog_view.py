@@ -283,16 +283,22 @@ def test_long_fractions_are_shown_with_three_digits(text, said, exact):
     assert (one.said, one.exact) == (said, exact)
 
 
-def test_weights_of_a_mixture_are_not_repeated_above_its_phases():
-    marin, other = load(MIXTURES / "marin-535b-a23b"), load(MIXTURES / "marin-announced-80-20")
+def test_weights_of_a_mixture_are_not_repeated_above_its_phases(tmp_path):
+    spec = SPEC.partition("phases:")[0] + "phases:\n  - {phase: main, weights: {table: cells.csv, column: main}}\n"
+    shares = ("main", "60%", "10%", "20%", "10%")
+    cells = "".join(f"{line},{share},w\n" for line, share in zip(CELLS.split(), shares, strict=True))
+    write_mixture(tmp_path / "small", spec, cells=cells.replace(",w\n", ",site\n", 1))
+    write_mixture(
+        tmp_path / "other", spec.replace("phase: main", "phase: only"), cells=cells.replace(",w\n", ",site\n", 1)
+    )
 
-    def shown(overlay: LoadedMixture) -> dict[str, str]:
-        facts = catalog_facts(marin, overlay=overlay)
-        panel = cell_panel(facts, CatalogAsked(), "c00q1", ExampleTexts.NONE)
-        return {one.name: one.said for one in panel.attributes}
+    def attributes(overlay: str) -> dict[str, str]:
+        facts = catalog_facts(load(tmp_path / "small"), overlay=load(tmp_path / overlay))
+        panel = cell_panel(facts, CatalogAsked(), "a9", ExampleTexts.NONE)
+        return {attribute.name: attribute.said for attribute in panel.attributes}
 
-    assert shown(marin) == {}
-    assert shown(other) == {"initial": "0.000718", "main": "0.00419", "cooldown": "0.00161"}
+    assert attributes("small") == {"site": "w"}
+    assert attributes("other") == {"main": "60%", "site": "w"}, "whose phases are called otherwise"
 
 
 def test_a_file_has_all_measures_of_the_map_and_no_lines_to_copy(small):

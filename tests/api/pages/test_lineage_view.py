@@ -86,7 +86,8 @@ def test_each_amendment_is_said_in_words_the_newest_first(load):
     assert (old.by, old.at, new.by, new.at) == ("ann <x>", at, None, None)
     assert ', by ann &lt;x&gt;, <time datetime="2026-03-01T12:05:00+00:00">2026-03-01 12:05</time>' in page
     assert f"/mixtures/small@sha256:{second.digest}" not in page, "which the service does not have"
-    assert "is not asked of an amended run" in page, "beside the link to it"
+    assert "What-if is not offered for an amended run" in page
+    assert "/what-if" not in page, "which would be refused"
 
 
 def test_what_the_spec_says_of_itself_is_not_said_of_an_amended_run(load):
