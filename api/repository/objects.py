@@ -11,6 +11,7 @@ import hashlib
 import os
 import re
 import secrets
+from contextlib import suppress
 from pathlib import Path
 
 from api.repository.disk import Held, make_folder, private, usable
@@ -104,10 +105,14 @@ def sweep(folder: Path, *, now: float) -> int:
 
     What is younger than an hour may be another copy's that is being written.
     """
-    left = [path for path in folder.glob("*/.*.tmp") if path.stat().st_mtime < now - UNFINISHED_SECONDS]
-    for path in left:
-        path.unlink(missing_ok=True)
-    return len(left)
+    removed = 0
+    for path in folder.glob("*/.*.tmp"):
+        # Another copy may finish or remove it meanwhile; what cannot be removed, as on a read-only disk, stays.
+        with suppress(OSError):
+            if path.stat().st_mtime < now - UNFINISHED_SECONDS:
+                path.unlink()
+                removed += 1
+    return removed
 
 
 def _flush(folder: Path) -> None:

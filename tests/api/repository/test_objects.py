@@ -39,6 +39,19 @@ def test_what_a_killed_process_left_unfinished_is_removed_after_an_hour(objects)
     assert sweep(objects.folder / "not there", now=time.time()) == 0
 
 
+def test_what_is_gone_or_cannot_be_removed_does_not_end_the_removal(objects):
+    folder = objects.folder / "00"
+    folder.mkdir()
+    gone, stays, old = (folder / f".{name}.0123456789abcdef.tmp" for name in ("gone", "stays", "old"))
+    gone.symlink_to(folder / "finished by another copy")
+    stays.mkdir()
+    old.write_bytes(b"half")
+    for path in (stays, old):
+        os.utime(path, (0, 0))
+    assert sweep(objects.folder, now=time.time()) == 1
+    assert (stays.exists(), old.exists()) == (True, False)
+
+
 def test_an_object_that_is_not_there_is_named(objects):
     with pytest.raises(RepositoryError, match="0" * 64) as caught:
         objects.get("0" * 64)
