@@ -44,13 +44,14 @@ class LossLine(BaseModel):
         finite = [loss for loss in self.losses if math.isfinite(loss)]
         low, high, first, last = min(finite, default=0), max(finite, default=0), self.steps[0], self.steps[-1]
         wide, tall = WIDTH - 2 * MARGIN, HEIGHT - 2 * MARGIN
+        half = high / 2 - low / 2  # the whole difference may be larger than any float
         made: list[list[str]] = [[]]
         for step, loss in zip(self.steps, self.losses, strict=True):
             if not math.isfinite(loss):
                 made.append([])
                 continue
             x = MARGIN + (wide * (step - first) / (last - first) if last > first else wide)
-            y = MARGIN + (tall * (high - loss) / (high - low) if high > low else tall / 2)
+            y = MARGIN + (tall * ((high / 2 - loss / 2) / half) if half else tall / 2)
             made[-1].append(f"{x:.1f},{y:.1f}")
         return [" ".join(points) for points in made if points]
 
@@ -60,7 +61,9 @@ def mean_loss(losses: Losses | None) -> float | None:
     given = [float(loss) for loss in (losses or {}).values() if loss is not None]
     if not given:
         return None
-    return (math.fsum(given) if all(map(math.isfinite, given)) else sum(given)) / len(given)
+    # Divided before they are added: the sum of large losses may be larger than any float.
+    parts = [loss / len(given) for loss in given]
+    return math.fsum(parts) if all(map(math.isfinite, parts)) else sum(parts)
 
 
 def loss_lines(entries: Sequence[ProgressEntry]) -> tuple[LossLine, ...]:

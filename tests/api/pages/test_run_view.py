@@ -2,6 +2,7 @@
 
 import math
 import re
+import sys
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -128,6 +129,15 @@ def test_a_loss_that_diverged_is_a_gap_in_the_chart_and_the_last_is_said():
     assert [str(mean_loss(one)) for one in ({"a": "NaN", "b": 1.0}, {"a": "Infinity", "b": "-Infinity"})] == ["nan"] * 2
     assert mean_loss({"a": "Infinity", "b": 1.0, "c": None}) == math.inf
     assert (mean_loss({"a": None}), mean_loss({})) == (None, None)
+
+
+def test_the_largest_losses_have_a_mean_and_a_chart():
+    most = sys.float_info.max
+    assert mean_loss({"a": most, "b": most}) == most
+    assert mean_loss({"a": most, "b": -most, "c": 3.0}) == 1.0
+    for high, low in ((most, -most), (5e-324, 0.0)):
+        (line,) = loss_lines([report(1, 1, web=high), report(2, 2, web=low)])
+        assert "nan" not in "".join(line.lines())
 
 
 def test_a_long_log_keeps_its_newest_loss_and_fits_the_chart():
