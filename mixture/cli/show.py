@@ -198,7 +198,11 @@ def _print_crossings(
     """A row a domain, those that pass first at the top; those that pass none are counted."""
     width = len(epochs)
     rows = [found[i : i + width] for i in range(0, len(found), width)]
-    passing = [row for row in rows if named or most is None or any(one.step is not None for one in row)]
+    passing: list[Sequence[Crossing]] = []
+    others: list[Sequence[Crossing]] = []
+    for row in rows:
+        is_shown = named or most is None or any(one.step is not None for one in row)
+        (passing if is_shown else others).append(row)
     passing.sort(key=lambda row: min((one.step for one in row if one.step is not None), default=run.data.steps))
     heads = [f"passes {_decimal(number, 12)}" for number in epochs]
     if passing:
@@ -209,7 +213,7 @@ def _print_crossings(
         print_table(shown)
     if most is not None and len(passing) > most:
         print(f"… and {len(passing) - most:,} more; --all shows every one")
-    rest = [row[0].epochs_in_run for row in rows if row not in passing]
+    rest = [row[0].epochs_in_run for row in others]
     if rest:
         highest = max((x for x in rest if x is not None), default=Fraction(0))
         them = "1 domain passes" if len(rest) == 1 else f"{len(rest):,} domains pass"

@@ -13,7 +13,7 @@ import pytest
 from mixture_folder import write_mixture
 
 from mixture import read_lock
-from mixture.plan import amend, crossings, write_lock
+from mixture.plan import Crossing, amend, crossings, write_lock
 
 SPEC = """\
 mixture: small
@@ -93,6 +93,16 @@ def test_the_steps_in_which_domains_pass_numbers_of_epochs(folder: Path, ask: As
     assert "1 domain passes none" not in ask("show", lock, "--crossings", "1,2.5", "--all")
     assert "never" in ask("show", lock, "--crossings", 1, "--domain", "c")
     assert "did you mean 'b'" in ask("show", lock, "--crossings", 1, "--domain", "bb", code=1)
+
+
+def test_rows_of_domains_are_not_compared_with_each_other(
+    folder: Path, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def compared(*_: object) -> bool:
+        raise AssertionError("of ten thousand domains that takes ten seconds")
+
+    monkeypatch.setattr(Crossing, "__eq__", compared)
+    assert "1 domain passes none of these" in ask("show", folder / "mixture.lock.json", "--crossings", "1,2.5")
 
 
 def test_a_lock_alone_an_amended_one_and_one_with_another_catalog(folder: Path, ask: Ask, tmp_path: Path) -> None:
