@@ -62,6 +62,8 @@ SCRIPTS: list[tuple[str, str | None]] = [
     ("for W in b a; do :; done", "a"),
     ("W=; for i in 1 2; do W=$W$i; done", "12"),
     ("W=; for i in {1..3}; do W=$W$i; done", "123"),
+    ("W=; for i in {3..1} {-1..1} {0..6..3} {6..0..-2}; do W=$W,$i; done", ",3,2,1,-1,0,1,0,3,6,6,4,2,0"),
+    ("W=; for i in {08..10} {1..0} {-01..1}; do W=$W,$i; done", ",08,09,10,1,0,-01,000,001"),
     ("for i in 1 2; do W=$W$i; done", OPEN),
     ("for i in x{b,a}; do W=$i; done", "xa"),
     ("for i in $X; do W=a; done", OPEN),

@@ -24,7 +24,10 @@ _PARAMETER = re.compile(
 )
 _LEFT = re.compile(r"\$\{?([A-Za-z_]\w*)", re.ASCII)
 _SEVERAL = re.compile(r"\$\(|`|\$\{?[@*]|^\$\{?\w+(?:\[[@*]\])?\}?$|[*?\[]", re.ASCII)
-_BRACES = re.compile(r"(?<!\$)\{(?:([0-9]{1,9})\.\.([0-9]{1,9})|([^{}\s]*,[^{}\s]*))\}", re.ASCII)
+_BRACES = re.compile(
+    r"(?<!\$)\{(?:([-+]?[0-9]{1,9})\.\.([-+]?[0-9]{1,9})(?:\.\.([-+]?[0-9]{1,9}))?|([^{}\s]*,[^{}\s]*))\}", re.ASCII
+)
+_PADDED = re.compile(r"[-+]?0[0-9]")
 _LARGEST_INTEGER = 1 << 63
 
 
@@ -272,19 +275,20 @@ class Variables:
 
 
 def braces(word: str) -> list[str]:
-    """The words that braces make of a word without quotes: `{a,b}` and `{1..3}`."""
+    """The words that braces make of a word without quotes: `{a,b}`, `{1..3}`, `{3..1}` and `{0..6..2}`."""
     match = None if re.search(r"['\"\\`]", word) else _BRACES.search(word)
     if match is None:
         return [word]
-    first, last, listed = match.groups()
+    first, last, step, listed = match.groups()
     if listed is not None:
         parts = listed.split(",")
     else:
-        begin, end = int(first), int(last)
-        if abs(end - begin) >= LARGEST_LIST:
+        begin, end, by = int(first), int(last), abs(int(step or 1)) or 1
+        numbers = range(begin, end + 1, by) if begin <= end else range(begin, end - 1, -by)
+        if len(numbers) > LARGEST_LIST:
             return [word]
-        width = max(len(first), len(last)) if "0" in (first[0], last[0]) and first != "0" else 0
-        parts = [f"{number:0{width}d}" for number in range(begin, end + 1, 1)] or [word[match.start() : match.end()]]
+        width = max(len(first), len(last)) if _PADDED.match(first) or _PADDED.match(last) else 0
+        parts = [f"{number:0{width}d}" for number in numbers]
     rest = braces(word[match.end() :])
     if len(parts) * len(rest) > LARGEST_LIST:
         return [word]
