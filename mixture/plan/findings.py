@@ -29,6 +29,7 @@ LEVELS: Mapping[FindingCode, Level] = {
     FindingCode.CATALOG_CHANGED: Level.ERROR,
     FindingCode.BATCH_NOT_DIVISIBLE: Level.ERROR,
     FindingCode.PACKED_LENGTH_DIFFERS: Level.ERROR,
+    FindingCode.PHASE_SHORT: Level.WARNING,
     FindingCode.DRAWS_NOTHING: Level.WARNING,
     FindingCode.SHARE_DIFFERS: Level.WARNING,
     FindingCode.DOMAIN_UNUSED: Level.WARNING,

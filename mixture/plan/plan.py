@@ -171,6 +171,7 @@ def make_plan(
     findings = [
         *run_findings.budget_mismatch(spec, [phase.laid for phase in coming], is_amended=past is not None),
         *run_findings.boundaries(spec, phases),
+        *run_findings.short_rest(spec, laid),
         *(run_findings.undivided_batches(spec, phases, world_size) if world_size else ()),
         *run_findings.packed_lengths(spec, catalog.packed, [domain.name for domain in held], phases, weights),
         *run.find(),

@@ -69,6 +69,31 @@ def boundaries(spec: Spec, phases: Sequence[PhaseSteps]) -> Iterator[Finding]:
             )
 
 
+LEAST_REST = Fraction(1, 100)
+"""Of a run's tokens: a last phase that gets less as the rest is seldom meant to."""
+
+
+def short_rest(spec: Spec, phases: Sequence[PhaseSteps]) -> Iterator[Finding]:
+    """A last phase that is the rest of the budget, and is left next to nothing, as where a budget was made smaller.
+
+    Only where a phase before it ends at a fixed step or token: percentages are of the budget, and shrink with it.
+    """
+    rest, run_tokens = phases[-1], sum(phase.tokens for phase in phases)
+    extents = [phase.extent for phase in spec.phases]
+    is_fixed = any(extent is not None and extent.unit is not Unit.PERCENT for extent in extents)
+    if extents[-1] is not None or not is_fixed or not 0 < rest.tokens < LEAST_REST * run_tokens:
+        return
+    share = decimal(Fraction(100 * rest.tokens, run_tokens), digits=3)
+    yield Finding(
+        FindingCode.PHASE_SHORT,
+        f"phase {rest.name!r} is the rest of the budget: {counted(rest.steps, 'step')} of"
+        f" {format_count(rest.end_step)}, {share}% of the run's tokens",
+        spec.place("budget"),
+        "end the phases before it earlier, or raise the budget; where that is meant, give it a length of its own",
+        {"phase": rest.name, "steps": rest.steps, "tokens": rest.tokens, "run_tokens": run_tokens},
+    )
+
+
 def _asked(phase: PhaseSteps) -> str:
     """The end that was asked for, with as many digits as tell it from the end that it got."""
     digits = 12

@@ -18,6 +18,7 @@ class FindingCode(StrEnum):
     CATALOG_CHANGED = "catalog-changed"
     BATCH_NOT_DIVISIBLE = "batch-not-divisible"
     PACKED_LENGTH_DIFFERS = "packed-length-differs"
+    PHASE_SHORT = "phase-short"
     DRAWS_NOTHING = "draws-nothing"
     SHARE_DIFFERS = "share-differs"
     DOMAIN_UNUSED = "domain-unused"

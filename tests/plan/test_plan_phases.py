@@ -198,6 +198,25 @@ def test_a_vanished_phase_that_is_accepted_is_listed_without_steps(write_spec):
     assert set(plan.phases[1].sequences) == {0}
 
 
+def test_a_last_phase_that_a_smaller_budget_leaves_next_to_nothing_is_a_warning(write_spec):
+    for lengths, budget, steps in (
+        (("until: step 1990", ""), "2000 steps", 10),
+        (("share: 50%", "steps: 995", ""), "2000 steps", 5),
+        (("tokens: 253K", ""), "256K tokens", None),
+        (("until: step 1980", ""), "2000 steps", None),  # 1% is not less than 1%
+        (("until: 99.9%", ""), "2000 steps", None),  # shrinks with the budget
+        (("until: step 1990", "steps: 10"), "2000 steps", None),  # its length is written
+        (("until: 255_990 tokens", ""), "2000 steps", None),  # vanishes: an error
+        (("",), "1 step", None),
+        (("until: 255K tokens", ""), "256K tokens", 8),
+    ):
+        spec = write_spec(*(phase(name, one) for name, one in zip("abc", lengths, strict=False)), budget=budget)
+        plan = make_plan(spec)
+        short = found(plan, FindingCode.PHASE_SHORT)
+        assert [one.facts["steps"] for one in short] == ([] if steps is None else [steps]), lengths
+        assert all(one.place.path == "budget" and not one.refuses for one in short)
+
+
 def test_a_budget_in_steps_and_tokens_that_disagree_is_found_with_both_figures(write_spec):
     spec = write_spec(
         phase("all"),
