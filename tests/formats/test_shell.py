@@ -63,6 +63,8 @@ SCRIPTS: list[tuple[str, str | None]] = [
     ("W=; for i in 1 2; do W=$W$i; done", "12"),
     ("W=; for i in {1..3}; do W=$W$i; done", "123"),
     ("W=; for i in {3..1} {-1..1} {0..6..3} {6..0..-2}; do W=$W,$i; done", ",3,2,1,-1,0,1,0,3,6,6,4,2,0"),
+    ("W=; for i in {a,b{c,d}} x{e,}y {f,} {c..a}{1..2} {g} {h,i; do W=$W$i; done", "abcbdxeyxyfc1c2b1b2a1a2{g}{h,i"),
+    ("B=q; W=; for i in {$B,r}${B}{1,{2,3}} ${C:-{s,t}}; do W=$W,$i; done", ",qq1,qq2,qq3,rq1,rq2,rq3,{s,t}"),
     ("W=; for i in {08..10} {1..0} {-01..1}; do W=$W,$i; done", ",08,09,10,1,0,-01,000,001"),
     ("for i in 1 2; do W=$W$i; done", OPEN),
     ("for i in x{b,a}; do W=$i; done", "xa"),
@@ -226,7 +228,9 @@ def test_a_script_without_end_is_refused_and_a_deep_one_too(tmp_path):
         ("(" * 5000, "not-arguments"),
         ("if a; then " * 5000, "not-arguments"),
         ("while a; do " * 9 + "b" + "; done" * 9, "not-arguments"),
-        ("a=" + "{1,2}" * 40 + "; b " + "{1,2}" * 40, None),
+        ("b " + "{1,2}" * 40, "not-arguments"),
+        ("b {1..2000000}", "not-arguments"),
+        ("a=" + "{1,2}" * 40 + "; b $a", None),
     ):
         source = SourceFile(tmp_path / "run.sh", script)
         if code is None:

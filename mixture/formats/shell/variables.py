@@ -8,9 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from fnmatch import fnmatchcase
+from itertools import pairwise
 
 from mixture.errors import FormatError, Place
 from mixture.formats.shell.lexer import UnclosedError, Word, past
+from mixture.units import quote
 
 LARGEST_TEXT = 1 << 22
 """Characters of a variable or a command: loops can double them."""
@@ -24,9 +26,8 @@ _PARAMETER = re.compile(
 )
 _LEFT = re.compile(r"\$\{?([A-Za-z_]\w*)", re.ASCII)
 _SEVERAL = re.compile(r"\$\(|`|\$\{?[@*]|^\$\{?\w+(?:\[[@*]\])?\}?$|[*?\[]", re.ASCII)
-_BRACES = re.compile(
-    r"(?<!\$)\{(?:([-+]?[0-9]{1,9})\.\.([-+]?[0-9]{1,9})(?:\.\.([-+]?[0-9]{1,9}))?|([^{}\s]*,[^{}\s]*))\}", re.ASCII
-)
+_RANGE = re.compile(r"([-+]?[0-9]{1,9})\.\.([-+]?[0-9]{1,9})(?:\.\.([-+]?[0-9]{1,9}))?", re.ASCII)
+_LETTERS = re.compile(r"([a-z])\.\.([a-z])|([A-Z])\.\.([A-Z])", re.ASCII)
 _PADDED = re.compile(r"[-+]?0[0-9]")
 _LARGEST_INTEGER = 1 << 63
 
@@ -128,7 +129,13 @@ class Variables:
 
     def words(self, words: Iterable[Word]) -> list[str]:
         """The words that words become."""
-        return [text for word in words for own in braces(word.text) for text in self.texts(own, word.place)]
+        return [
+            text
+            for word in words
+            for own in braces(word.text, word.place)
+            if own
+            for text in self.texts(own, word.place)
+        ]
 
     def texts(self, word: str, place: Place, *, is_split: bool = True) -> list[str]:
         """The words that a word becomes: unquoted variables are split at white space, lists at their items.
@@ -274,25 +281,58 @@ class Variables:
         return value
 
 
-def braces(word: str) -> list[str]:
-    """The words that braces make of a word without quotes: `{a,b}`, `{1..3}`, `{3..1}` and `{0..6..2}`."""
-    match = None if re.search(r"['\"\\`]", word) else _BRACES.search(word)
-    if match is None:
+def braces(word: str, place: Place | None) -> list[str]:
+    """The words that braces make of a word without quotes: `{a,b{c,d}}`, `{1..3}`, `{3..1}` and `{0..6..2}`.
+
+    Raises FormatError: `not-arguments` for more than LARGEST_LIST of them.
+    """
+    if "{" not in word or re.search(r"['\"\\`]", word):
         return [word]
-    first, last, step, listed = match.groups()
-    if listed is not None:
-        parts = listed.split(",")
-    else:
-        begin, end, by = int(first), int(last), abs(int(step or 1)) or 1
-        numbers = range(begin, end + 1, by) if begin <= end else range(begin, end - 1, -by)
-        if len(numbers) > LARGEST_LIST:
-            return [word]
-        width = max(len(first), len(last)) if _PADDED.match(first) or _PADDED.match(last) else 0
-        parts = [f"{number:0{width}d}" for number in numbers]
-    rest = braces(word[match.end() :])
-    if len(parts) * len(rest) > LARGEST_LIST:
-        return [word]
-    return [word[: match.start()] + part + end for part in parts for end in rest]
+    protected = 0  # to where ${…} reaches
+    for start in range(len(word)):
+        commas, end = _pair(word, start) if word[start] == "{" and start >= protected else ([], 0)
+        if not end:
+            continue
+        if start and word[start - 1] == "$":
+            protected = end
+            continue
+        if commas:
+            edges = [start, *commas, end]
+            parts = [made for a, b in pairwise(edges) for made in braces(word[a + 1 : b], place)]
+        elif match := _RANGE.fullmatch(word, start + 1, end):
+            parts = _numbers(*match.groups())
+        elif match := _LETTERS.fullmatch(word, start + 1, end):
+            begin, last = map(ord, filter(None, match.groups()))
+            parts = [chr(code) for code in range(begin, last + 1)] or [chr(code) for code in range(begin, last - 1, -1)]
+        else:
+            continue
+        rest = braces(word[end + 1 :], place)
+        if len(parts) * len(rest) > LARGEST_LIST:
+            raise FormatError(
+                f"{quote(word)} gives more than {LARGEST_LIST:,} words", code="not-arguments", place=place
+            )
+        return [word[:start] + part + after for part in parts for after in rest]
+    return [word]
+
+
+def _pair(word: str, start: int) -> tuple[list[int], int]:
+    """Where the brace that opens at `start` has its own commas, and closes; 0: it does not."""
+    depth, commas = 0, []
+    for at in range(start, len(word)):
+        depth += (word[at] == "{") - (word[at] == "}")
+        if word[at] == "," and depth == 1:
+            commas.append(at)
+        if depth == 0:
+            return commas, at
+    return [], 0
+
+
+def _numbers(first: str, last: str, step: str | None) -> list[str]:
+    """The numbers of a range, LARGEST_LIST + 1 at most, of one width where an end begins with 0."""
+    begin, end, by = int(first), int(last), abs(int(step or 1)) or 1
+    numbers = range(begin, end + 1, by) if begin <= end else range(begin, end - 1, -by)
+    width = max(len(first), len(last)) if _PADDED.match(first) or _PADDED.match(last) else 0
+    return [f"{number:0{width}d}" for number in numbers[: LARGEST_LIST + 1]]
 
 
 def may_be_several(text: str) -> bool:
