@@ -51,8 +51,8 @@ class TokenWatch:
                 try:
                     ids = list(self._answers)
                     revoked = await anyio.to_thread.run_sync(self._revoked, ids, limiter=threads_of(Work.LOGS))
-                except MixtureError as error:
-                    logger.warning("whether tokens are revoked can not be read now: %s", error)
+                except (MixtureError, OSError) as error:
+                    logger.warning("whether tokens are revoked cannot be read now: %s", error)
                     continue
                 for token_id in revoked:
                     for answer in tuple(self._answers.get(token_id, ())):
