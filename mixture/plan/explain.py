@@ -40,7 +40,9 @@ class AmendmentExplained:
     domains_added: names, in the lock's order
     keep_weights:  whether rules that are fitted to tokens keep the weights that the run had
     change:        what the explained lock has at the step, or, of one that was replaced, the lock that came of it; None
-                   where that is not at hand, and where the run begins there, or ends before or there
+                   where that is not at hand, and where the run begins there, or ends before or there. Beside it is
+                   what the amended lock has at the step, where that is at hand and no later amendment took over, else
+                   the step before
     later:         what the explained lock has behind the step, up to that of the next amendment; where the amended
                    lock is at hand, only what that does not have
     dropped:       phases of the amended lock that the lock that came of it no longer has, and their first steps, where
@@ -215,7 +217,9 @@ def _amendments(
                 steps=steps[i],
                 domains_added=tuple(names[one.domains : domains[i]]),
                 keep_weights=one.keep_weights,
-                change=look.change(one.step) if look and 0 < one.step < steps_there else None,
+                change=look.change(one.step, before if over[i] is None else None)
+                if look and 0 < one.step < steps_there
+                else None,
                 later=tuple(looks[lock.digest].later(one.step, ends[i], before)),
                 dropped=after.dropped(one.step, before) if before and after else (),
                 superseded_by=over[i],

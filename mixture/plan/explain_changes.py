@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import zip_longest
 
 from mixture.plan.lock import Lock
-from mixture.schedule import WHOLE, SegmentHandoff
+from mixture.plan.stairs import changes_inside
+from mixture.schedule import WHOLE, Segment, SegmentHandoff
 
 MOST_MOVERS = 5
 """Domains whose shares moved most, that a change names."""
@@ -22,6 +24,15 @@ class Mover:
     domain: str
     before: Fraction
     after: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """How weights moved: `half_l1`, `moved` and `movers` as `Change` has them."""
+
+    half_l1: Fraction
+    moved: int
+    movers: tuple[Mover, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +70,16 @@ class Change:
 class Boundary:
     """A step behind an amendment's at which the run changes.
 
-    phase: that begins there, None where none does; began: where it did in the lock that was amended, if elsewhere
+    phase:   that begins there, None where none does; began: where it did in the lock that was amended, if elsewhere
+    weights: what became of the weights that the phase had in that lock; None where that has no such phase, or is not at
+             hand, and where the weights change inside of the phase
     """
 
     step: int
     phase: str | None
     began: int | None
     change: Change
+    weights: Moves | None
 
 
 class Look:
@@ -80,27 +94,20 @@ class Look:
         for mask in lock.masks:
             self._masked[mask.first_step][mask.domain] += mask.tokens
 
-    def change(self, step: int) -> Change:
-        """What is other at a step than at the one before."""
-        data = self._data
-        before, after = (data.segments[bisect_right(self._segments, at) - 1] for at in (step - 1, step))
-        batches = [data.batches[bisect_right(self._batches, at) - 1] for at in (step - 1, step)]
-        apart = sorted(
-            (
-                (-abs(b - a), domain.name, a, b)
-                for domain, a, b in zip(data.domains, before.weights, after.weights, strict=True)
-                if a != b
-            )
-        )
+    def change(self, step: int, before: Look | None = None) -> Change:
+        """What is other at a step than at the one before, or than what another lock has at the step."""
+        old, old_step = (self, step - 1) if before is None or step >= before._data.steps else (before, step)
+        segment = self._segment(step)
+        moves = self._moves(old._segment(old_step).weights, segment.weights)
         handoff, masked = self._handoffs.get(step), self._masked.get(step, {})
         return Change(
-            sequence_length=(before.sequence_length, after.sequence_length),
-            batch_sequences=(batches[0].sequences, batches[1].sequences),
-            half_l1=Fraction(-sum(one[0] for one in apart), 2 * WHOLE),
-            moved=len(apart),
+            sequence_length=(old._segment(old_step).sequence_length, segment.sequence_length),
+            batch_sequences=(old._batch(old_step), self._batch(step)),
+            half_l1=moves.half_l1,
+            moved=moves.moved,
             weights_until=self._weights_until(step),
-            movers=tuple(Mover(name, Fraction(a, WHOLE), Fraction(b, WHOLE)) for _, name, a, b in apart[:MOST_MOVERS]),
-            skip_sequences=after.skip if after.first_step == step else 0,
+            movers=moves.movers,
+            skip_sequences=segment.skip if segment.first_step == step else 0,
             tokens_skipped=sum(handoff.tokens_skipped) if handoff else 0,
             masked_tokens=sum(masked.values()),
             masked_domains=len(masked),
@@ -119,13 +126,45 @@ class Look:
             change, name = self.change(step), names.get(step)
             began = known.get(name, step) if name is not None else step
             is_known = before is not None and step < before._data.steps and before.change(step) == change
-            if began != step or (change.is_any and not is_known):
-                yield Boundary(step, name, None if began == step else began, change)
+            weights = None if before is None or name is None else self._moves_of_phase(step, before, known.get(name))
+            is_moved = weights is not None and weights.moved
+            if began != step or is_moved or (change.is_any and not is_known):
+                yield Boundary(step, name, None if began == step else began, change, weights)
 
     def dropped(self, start: int, before: Look) -> tuple[tuple[str, int], ...]:
         """Phases of the lock that was amended that began at a step or behind it and are no more, with their steps."""
         names = set(self._phases().values())
         return tuple((name, step) for step, name in before._phases().items() if step >= start and name not in names)
+
+    def _moves_of_phase(self, step: int, before: Look, began: int | None) -> Moves | None:
+        """What became of the weights of the phase that begins at a step, and in another lock at `began`."""
+        if began is None:
+            return None
+        own, old = self._weights_of_phase(step), before._weights_of_phase(began)
+        return self._moves(old[0], own[0]) if len(own) == len(old) == 1 else None
+
+    def _weights_of_phase(self, first_step: int) -> list[Sequence[int]]:
+        """The weights of the phase that begins at a step, and those that it changes to, in order."""
+        phase = next(phase for phase in self._lock.phases if phase.first_step == first_step and phase.steps)
+        steps = [first_step, *changes_inside(self._data, phase)]
+        return [self._segment(at).weights for at in steps]
+
+    def _moves(self, old: Sequence[int], new: Sequence[int]) -> Moves:
+        """Domains that only one side has come last, and weigh nothing on the other."""
+        pairs = zip_longest(old, new, fillvalue=0)
+        domains = (domain.name for domain in self._data.domains)
+        apart = sorted((-abs(b - a), name, a, b) for name, (a, b) in zip(domains, pairs, strict=False) if a != b)
+        return Moves(
+            half_l1=Fraction(-sum(far for far, *_ in apart), 2 * WHOLE),
+            moved=len(apart),
+            movers=tuple(Mover(name, Fraction(a, WHOLE), Fraction(b, WHOLE)) for _, name, a, b in apart[:MOST_MOVERS]),
+        )
+
+    def _segment(self, step: int) -> Segment:
+        return self._data.segments[bisect_right(self._segments, step) - 1]
+
+    def _batch(self, step: int) -> int:
+        return self._data.batches[bisect_right(self._batches, step) - 1].sequences
 
     def _phases(self) -> dict[int, str]:
         """Those that have a step, by their first one."""

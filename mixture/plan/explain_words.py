@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from mixture.plan.diff_words import percent
 from mixture.plan.explain import AmendmentExplained, Explanation, PhaseExplained, Resumable
-from mixture.plan.explain_changes import Boundary, Change
+from mixture.plan.explain_changes import Boundary, Change, Moves
 from mixture.plan.figures import decimal
 from mixture.plan.words import NAMED, Quote, counted, listed, names_of
 from mixture.units import format_short
@@ -117,12 +117,12 @@ def _change_words(change: Change, quote: Quote) -> Iterator[str]:
 
 def _boundary_words(one: Boundary, quote: Quote) -> str:
     change, said = one.change, list[str]()
-    if change.moved:
-        moved = [
-            f"{quote(x.domain)} {percent(x.before)} → {percent(x.after)}" for x in change.movers[:MOST_LATER_MOVERS]
-        ]
-        more = change.moved - len(moved)
-        said.append(f"weights half-L1 {decimal(change.half_l1, digits=4)}, {listed(moved, more=more)}")
+    if one.weights is None:
+        said += [_moves_words(change, "", quote)] if change.moved else []
+    elif one.weights.moved:
+        said.append(_moves_words(one.weights, " from those before the amendment", quote))
+    elif change.moved:
+        said.append("weights unchanged")
     sizes = []
     if change.sequence_length[0] != change.sequence_length[1]:
         sizes.append(f"a sequence has {counted(change.sequence_length[1], 'token')}")
@@ -136,6 +136,12 @@ def _boundary_words(one: Boundary, quote: Quote) -> str:
     phase = "" if one.phase is None else f", phase {quote(one.phase)}"
     began = "" if one.began is None else f" and no longer from {one.began:,}"
     return f"From step {one.step:,}{began}{phase}: {'; '.join(said) or 'nothing else changes'}."
+
+
+def _moves_words(moves: Change | Moves, beside: str, quote: Quote) -> str:
+    moved = [f"{quote(x.domain)} {percent(x.before)} → {percent(x.after)}" for x in moves.movers[:MOST_LATER_MOVERS]]
+    distance = f"weights half-L1 {decimal(moves.half_l1, digits=4)}{beside}"
+    return f"{distance}, {listed(moved, more=moves.moved - len(moved))}"
 
 
 def _unchanged(one: AmendmentExplained) -> str:

@@ -143,15 +143,49 @@ def test_what_an_amendment_changes_behind_its_step_is_said_step_by_step(write_sp
     assert [(at.step, at.phase, at.began) for at in one.later] == [(40, "late", 60), (80, "long", None)]
     said = words(explain(made, ancestors=[lock]), 1)
     assert said[1:3] == [
-        "From step 40 and no longer from 60, phase 'late': weights half-L1 0.3, 'code' 50% → 80% and 'web' 50% → 20%.",
+        "From step 40 and no longer from 60, phase 'late': weights unchanged.",
         "From step 80, phase 'long': a sequence has 64 tokens, a step 4 sequences;"
         f" {sum(handoff.tokens_skipped):,} tokens left out.",
     ]
-    assert words(explain(made), 1)[1:3] == [LATER, said[1].replace(" and no longer from 60", "")]
+    assert words(explain(made), 1)[1:3] == [
+        LATER,
+        "From step 40, phase 'late': weights half-L1 0.3, 'code' 50% → 80% and 'web' 50% → 20%.",
+    ]
     back = make_lock(make_plan(write_spec(PHASES[0].replace("share: 60%, ", "")), amends=Amendment(made, 20)))
     assert "No longer there: 'late' (from step 40) and 'long' (from step 80)." in words(
         explain(back, ancestors=[made]), 2
     )
+
+
+def test_later_phases_and_a_step_at_a_boundary_are_beside_the_amended_lock_and_not_the_phase_before(write_spec):
+    def phases(weights: str, late: str = "{code: 80%, web: 20%}", batch: str = "") -> list[str]:
+        return [
+            f"{{phase: early, share: 40%, weights: {weights}}}",
+            f"{{phase: late, share: 20%, {batch}weights: {late}}}",
+            "{phase: last, weights: [{replay: early, share: 50%},"
+            " {where: \"domain = 'code'\", share: 50%, within: uniform}]}",
+        ]
+
+    half = "{code: 50%, web: 50%}"
+    old = make_lock(make_plan(write_spec(*phases(half))))
+    other = write_spec(*phases("{code: 30%, web: 70%}"))
+    changed = make_lock(make_plan(other, amends=Amendment(old, 10)))
+    assert words(explain(changed, ancestors=[old]), 1)[1:3] == [
+        "From step 40, phase 'late': weights unchanged.",
+        "From step 60, phase 'last': weights half-L1 0.1 from those before the amendment,"
+        " 'code' 75% → 65% and 'web' 25% → 35%.",
+    ]
+    smaller = make_lock(make_plan(write_spec(*phases(half, batch="batch: 4 sequences, ")), amends=Amendment(old, 40)))
+    said = words(explain(smaller, ancestors=[old]), 1)
+    assert said[0] == "A step has 4 sequences and no longer 8."
+    assert not any("half-L1" in one for one in said), "weights are what they were"
+    assert explain(smaller).amendments[0].change.moved == 2, "without the amended lock: beside the step before"
+    late = make_lock(make_plan(write_spec(*phases(half, late="{code: 70%, web: 30%}")), amends=Amendment(old, 40)))
+    (change,) = (one.change for one in explain(late, ancestors=[old]).amendments)
+    assert [(one.domain, one.before, one.after) for one in change.movers] == [
+        ("code", Fraction(4, 5), Fraction(7, 10)),
+        ("web", Fraction(1, 5), Fraction(3, 10)),
+    ]
 
 
 def test_of_very_many_later_steps_the_first_are_said_and_all_are_in_json(lock):
