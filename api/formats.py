@@ -81,6 +81,11 @@ def asked_format(request: Request) -> Format:
     return form or Format(required(request.headers.get("accept"), [one.value for one in Format]))
 
 
+def asks_for_table(request: Request) -> bool:
+    """Whether the answer is a table. Raises as `asked_format` does."""
+    return asked_format(request) is not Format.JSON
+
+
 def only(kind: str) -> Any:  # noqa: ANN401 what Depends gives
     """For `dependencies=[only("application/yaml")]` of routes that answer in one kind only, and have no endings.
 

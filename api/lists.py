@@ -25,6 +25,8 @@ Key = str | int | list[str | int]
 
 LONGEST_CURSOR = 1024
 LARGEST_NUMBER = 2**63 - 1
+ALL = 2**62
+"""The limit of a page that has all items."""
 
 
 class Page(BaseModel, Generic[T]):
@@ -49,6 +51,11 @@ class PageAsked:
 
     limit: int
     after: Key | None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all items are requested, behind `after` where that is given."""
+        return self.limit == ALL
 
 
 def encode_cursor(key: Key) -> str:
@@ -89,6 +96,31 @@ def page_query(*, limit: int, most: int) -> Callable[..., Awaitable[PageAsked]]:
         ] = None,
     ) -> PageAsked:
         return PageAsked(limit, None if cursor is None else decode_cursor(cursor))
+
+    return page
+
+
+def table_page_query(
+    *, limit: int, most: int, is_table: Callable[[Request], bool]
+) -> Callable[..., Awaitable[PageAsked]]:
+    """The same for a list that is a table too: whoever reads a file expects all of it, and sees no `Link` header.
+
+    is_table: whether a request is for a table, which has all items where no `limit` is given
+    """
+    words = f"Items of one page. Default: {limit} in JSON; CSV, Parquet and Arrow have all items without it."
+
+    async def page(
+        request: Request,
+        limit_given: Annotated[
+            int | None, Query(alias="limit", ge=1, le=most, description=words, examples=[limit])
+        ] = None,
+        cursor: Annotated[
+            str | None,
+            Query(max_length=LONGEST_CURSOR, description="`next` of the page before.", examples=["ImRlbW8i"]),
+        ] = None,
+    ) -> PageAsked:
+        default = ALL if is_table(request) else limit
+        return PageAsked(limit_given or default, None if cursor is None else decode_cursor(cursor))
 
     return page
 

@@ -54,6 +54,13 @@ def asked_slots(size: int, rank: int | None, world_size: int | None) -> range:
     return rank_slots(size, rank, world_size)
 
 
+def sequences_by_domain(schedule: Schedule, step: int, slots: range) -> dict[str, int]:
+    """How many sequences slots of a step read of each domain."""
+    drawn = [rows.domain for rows in schedule.step_rows(step, 1, slots)]
+    counts = np.bincount(np.concatenate(drawn), minlength=len(schedule.names)) if slots else [0] * len(schedule.names)
+    return dict(zip(schedule.names, map(int, counts), strict=True))
+
+
 def weights_at(lock: Lock, step: int) -> npt.NDArray[np.int64]:
     """The weights of the domains at a step, in parts of 10^15: int64 [domains]."""
     segment = max((one for one in lock.data.segments if one.first_step <= step), key=lambda one: one.first_step)

@@ -22,9 +22,13 @@ from api.caching import Freshness, Lifetime, address_of, not_modified, tag_of
 from api.formats import NOT_MODIFIED, Format, json_answer, json_bytes
 from api.limits import StreamPlaces, client_of
 from api.lists import Listed, link, next_url
+from api.problems import Problem
 from api.ranges import PARTS, TooLongForPartsError, Whole, asks_for_parts, joined, ranged_answer
 from api.table_writers import table_bytes, table_pieces
 from api.threads import Work, threads_of
+
+WHOLE_ROWS = 1 << 14
+"""A table of more rows is sent in chunks of so many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +63,46 @@ def table_answer(
         return Whole(table_bytes(form, part.table, ends=ends), link(url))
 
     return ranged_answer(request, fresh, whole, headers=fresh.headers(request), media_type=form.value)
+
+
+def whole_answer(
+    request: Request, form: Format, *, of: str, lifetime: Lifetime, make: Callable[[], TablePart]
+) -> Response:
+    """All rows of a table that is in memory, or 304: a long table is sent in chunks.
+
+    Raises Problem 422 `too-many-rows`: a table is never cut.
+    """
+    services = request.app.state.services
+
+    def table() -> pa.Table:
+        made = make().table
+        check_rows(made.num_rows, most=services.settings.max_rows)
+        return made
+
+    fresh = _freshness(request, form, of, lifetime)
+    known = not_modified(request, fresh)
+    if known is not None:
+        return known
+    if asks_for_parts(request):  # made once for all of its parts
+        return table_answer(request, form, of=of, lifetime=lifetime, make=table)
+    rows = table()
+    return chunked_answer(
+        request,
+        form,
+        of=of,
+        lifetime=lifetime,
+        schema=rows.schema,
+        chunks=rows.to_batches(max_chunksize=WHOLE_ROWS),
+        places=services.streams if rows.num_rows > WHOLE_ROWS else None,
+    )
+
+
+def check_rows(rows: int, *, most: int) -> None:
+    """Raise Problem 422, `too-many-rows`, for a table with more rows than one answer may have."""
+    if rows > most:
+        detail = f"the table has {rows:,} rows, more than {most:,}"
+        hint = "request pages: limit=1000, then the address in each Link header"
+        raise Problem(422, detail, code="too-many-rows", hint=hint, facts={"rows": rows, "max_rows": most})
 
 
 def list_answer(
@@ -155,7 +199,7 @@ def table_responses(model: type[BaseModel], example: str) -> dict[int | str, dic
     return {
         200: {
             "model": model,
-            "description": "The rows; `Link` leads to the next page.",
+            "description": "The rows; `Link` leads to the next page, where the answer is one.",
             "content": {
                 Format.CSV.value: {"schema": {"type": "string"}, "example": example},
                 Format.PARQUET.value: binary,

@@ -11,7 +11,7 @@ from api.library import LoadedMixture
 from api.pages.mixture_columns import asked_column, group_columns, known_order
 from api.pages.mixture_rows import cell_text, titles_of
 from api.pages.step_sequences import SequenceLine, StoreState, sequence_lines
-from api.step_reads import asked_slots, schedule_with, weights_at
+from api.step_reads import asked_slots, schedule_with, sequences_by_domain, weights_at
 from mixture.catalog import Overview
 from mixture.plan.composition import composition, group
 from mixture.schedule import WHOLE
@@ -40,6 +40,7 @@ class ReadLine(_Frozen):
     weight:          asked for: the share of tokens that the lock gives it at this step
     share:           got: of the step's sequences, which all have the same length
     tokens_so_far, epochs_so_far: from the run's start to the end of this step
+    rank_sequences, rank_tokens: what the requested rank reads of them, None without one
     """
 
     key: str | None
@@ -52,6 +53,8 @@ class ReadLine(_Frozen):
     tokens: int
     tokens_so_far: int
     epochs_so_far: float | None
+    rank_sequences: int | None = None
+    rank_tokens: int | None = None
 
 
 class RankLine(_Frozen):
@@ -108,11 +111,12 @@ class StepView(_Frozen):
     store: StoreState
 
     def table(self) -> pa.Table:
-        """One row a domain that is weighted or read, in the order of the page."""
+        """One row a domain that is weighted or read, in the order of the page; of a rank, with what it reads."""
         made: dict[str, pa.Array[Any]] = {"domain": pa.array([one.key for one in self.domains], pa.string())}
         if self.by != self.domain_column:
             made[f"group_{self.by}"] = pa.array([one.group for one in self.domains], pa.string())
-        for name, kind in _TABLE.items():
+        own = {} if self.rank is None else dict.fromkeys(("rank_sequences", "rank_tokens"), pa.int64())
+        for name, kind in (_TABLE | own).items():
             made[name] = pa.array([getattr(one, name) for one in self.domains], kind)
         return pa.table(made)
 
@@ -198,8 +202,11 @@ def step_view(
     cells = [cell_text(cell) for cell in catalog.table[chosen].to_pylist()]
     titles = titles_of(overview, chosen)
     lines = _lines(mixture, step, own)
+    ranks = {} if rank is None else sequences_by_domain(schedule, step, slots)
     domains = [
-        line.model_copy(update={"group": cells[catalog.index(line.key or "")]})
+        line.model_copy(
+            update={"group": cells[catalog.index(line.key or "")], **_of_rank(ranks.get(line.key or ""), length)}
+        )
         for line in lines
         if line.weight or line.sequences
     ]
@@ -270,6 +277,10 @@ def _lines(mixture: LoadedMixture, step: int, column: str) -> list[ReadLine]:
         )
         for row, weight in zip(read, weights, strict=True)
     ]
+
+
+def _of_rank(sequences: int | None, length: int) -> dict[str, int]:
+    return {} if sequences is None else {"rank_sequences": sequences, "rank_tokens": sequences * length}
 
 
 def _shown(there: int, *, whole: bool) -> int:

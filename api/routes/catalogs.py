@@ -14,21 +14,21 @@ from starlette.responses import Response
 from api import problems
 from api.catalog_sums import SUMS, sums_by
 from api.columns import By, Where, columns_of
-from api.formats import NOT_MODIFIED, JsonOnly, TableFormat, json_answer
+from api.formats import NOT_MODIFIED, JsonOnly, TableFormat, asks_for_table, json_answer
 from api.library import LoadedMixture
-from api.lists import Page, PageAsked, PageQuery, encode_cursor, name_after, page_answer, page_of, page_query
+from api.lists import Page, PageAsked, PageQuery, encode_cursor, name_after, page_answer, page_of, table_page_query
 from api.refs import DIGEST
 from api.repository import MixtureRecord
 from api.routes.mixtures import head
 from api.security import Reads
 from api.services import AppServices, AskedMixture, Services
-from api.tables import TablePart, table_answer, table_responses
+from api.tables import TablePart, table_answer, table_responses, whole_answer
 from mixture.catalog import Catalog
 from mixture.names import DIGEST_MARK
 
 router = APIRouter(prefix="/v1/catalogs", tags=["catalogs"], dependencies=[Reads])
 
-RowsQuery = Annotated[PageAsked, Depends(page_query(limit=1000, most=100_000))]
+RowsQuery = Annotated[PageAsked, Depends(table_page_query(limit=1000, most=100_000, is_table=asks_for_table))]
 
 
 class CatalogHead(BaseModel):
@@ -127,7 +127,7 @@ def _says(mixture: LoadedMixture) -> str:
     response_model=None,
     responses={
         **table_responses(Page[DomainRow], '"domain","kind","quality","tokens"\n"books","books",3,1904000000\n'),
-        **problems.documented(404),
+        **problems.documented(404, 429),
     },
 )
 def domains(
@@ -149,7 +149,8 @@ def domains(
         cursor = encode_cursor(catalog.names[shown[-1]]) if len(rows) > page.limit else None
         return TablePart(catalog.table.take(pa.array(shown, pa.int64())), cursor)
 
-    return table_answer(request, form, of=_says(asked.mixture), lifetime=asked.lifetime, make=make)
+    answer = whole_answer if page.is_whole else table_answer
+    return answer(request, form, of=_says(asked.mixture), lifetime=asked.lifetime, make=make)
 
 
 @router.get(

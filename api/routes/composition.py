@@ -46,8 +46,6 @@ CHUNK_ROWS = 1 << 12
 AT_PHASES = "phases"
 TAKEN = (*STRETCH, *FIGURES)
 
-Step = Annotated[int | None, Query(ge=0, examples=[15300])]
-
 
 class CompositionRow(BaseModel):
     """A group of domains in a stretch of the run: the columns asked for, and what is drawn, as planned."""
@@ -95,9 +93,20 @@ def planned(
     form: TableFormat,
     request: Request,
     groups: AskedGroups,
-    step: Step = None,
-    first_step: Step = None,
-    last_step: Annotated[int | None, Query(ge=0, description="Counted in.", examples=[15500])] = None,
+    step: Annotated[
+        int | None, Query(ge=0, description="This step alone, from 0; not the steps before it.", examples=[15300])
+    ] = None,
+    first_step: Annotated[
+        int | None, Query(ge=0, description="The first step, from 0. Default: 0.", examples=[15300])
+    ] = None,
+    last_step: Annotated[
+        int | None,
+        Query(
+            ge=0,
+            description="The last step, counted in: for all steps before step N, N - 1. Default: the run's last.",
+            examples=[15500],
+        ),
+    ] = None,
     phase: Annotated[
         str | None,
         Query(max_length=1000, description="Its name, or its number, from 1.", examples=["midtraining"]),

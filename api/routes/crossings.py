@@ -71,8 +71,12 @@ def crossing_rows(
         list[Annotated[str, Query(max_length=1000)]] | None,
         Query(max_length=MOST_NAMES, description="Only these domains; default: all.", examples=[["c12q3"]]),
     ] = None,
+    passing: Annotated[bool, Query(description="Only domains that pass the number.", examples=[True])] = False,
 ) -> Response:
-    """The step in which each domain passes each number of epochs, exact; what `mixture show --crossings` prints."""
+    """The step in which each domain passes each number of epochs, exact; what `mixture show --crossings` prints.
+
+    With `passing` only the rows that have a step.
+    """
     lock = asked.mixture.lock
     try:
         numbers = [parse_epochs(text) for text in epochs]
@@ -84,6 +88,7 @@ def crossing_rows(
         raise wrong_query("epochs", detail, "too-many-rows", hint="name domains, or fewer numbers", max_rows=most)
 
     def make() -> pa.Table:
-        return pa.Table.from_pylist([crossing_json(one) for one in crossings(lock, numbers, domain)], schema=COLUMNS)
+        rows = [crossing_json(one) for one in crossings(lock, numbers, domain)]
+        return pa.Table.from_pylist([row for row in rows if row["step"] is not None or not passing], schema=COLUMNS)
 
     return table_answer(request, form, of=asked.mixture.digest, lifetime=asked.lifetime, make=make)

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Annotated, Any
 
 import pyarrow as pa
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
 
 from api import problems
 from api.bodies import VisibleText
 from api.caching import Lifetime
 from api.columns import By, Where, columns_of
-from api.formats import JsonOnly, TableFormat
+from api.formats import JsonOnly, TableFormat, asks_for_table
 from api.library import LoadedMixture
-from api.lists import LARGEST_NUMBER, Listed, Page, PageQuery, number_after, page_answer, page_of
-from api.nested_tables import progress_table
+from api.lists import (
+    LARGEST_NUMBER,
+    Listed,
+    Page,
+    PageAsked,
+    PageQuery,
+    number_after,
+    page_answer,
+    page_of,
+    table_page_query,
+)
+from api.nested_tables import PROGRESS, progress_table
 from api.problems import Problem, pointer_token
 from api.queries import LONGEST_SHOWN
 from api.refs import Ref
@@ -24,7 +35,7 @@ from api.run_figures import FIGURES, read_by, standing
 from api.run_models import RUN, NewProgress, NewRun, Progress, ReadRow, Run, RunHead
 from api.security import Reads, Runner, TokenFirst, check_reports
 from api.services import AppServices, Services
-from api.tables import list_answer, table_answer, table_responses
+from api.tables import chunked_answer, list_answer, table_answer, table_responses
 from mixture.errors import nearest
 from mixture.names import DIGEST_MARK
 from mixture.plan import parting_step
@@ -33,6 +44,8 @@ from mixture.plan.composition import group
 router = APIRouter(prefix="/v1/runs", tags=["runs"], route_class=TokenFirst)
 MOST_SHOWN = 20
 MOST_LOCKS = 100
+MOST_REPORTS = 1000
+LogQuery = Annotated[PageAsked, Depends(table_page_query(limit=100, most=MOST_REPORTS, is_table=asks_for_table))]
 RunId = Annotated[str, Path(max_length=100, examples=[RUN], description="The id that registering the run gave.")]
 
 
@@ -139,14 +152,32 @@ def report(run_id: RunId, new: NewProgress, caller: Runner, services: AppService
         **problems.documented(404),
     },
 )
-def progress(run_id: RunId, services: AppServices, form: TableFormat, page: PageQuery, request: Request) -> Response:
+def progress(run_id: RunId, services: AppServices, form: TableFormat, page: LogQuery, request: Request) -> Response:
     """The run's log, from its beginning. In the other formats a row is a report and one of the losses that it says.
 
     A page has fewer reports than `limit` where their losses are some 4 MB; the next one goes on behind them.
     """
     run = services.repository.run(run_id)
-    entries = services.repository.progress(run_id, after=number_after(page) or 0, limit=page.limit)
+    entries = services.repository.progress(run_id, after=number_after(page) or 0, limit=min(page.limit, MOST_REPORTS))
     more = bool(entries) and entries[-1].seq < run.last_seq
+    if page.is_whole and more:
+
+        def parts() -> Iterator[pa.RecordBatch]:
+            rest = entries
+            while rest:
+                yield from progress_table([progress_shown(one) for one in rest]).to_batches()
+                rest = services.repository.progress(run_id, after=rest[-1].seq, limit=MOST_REPORTS)
+                rest = [one for one in rest if one.seq <= run.last_seq]
+
+        return chunked_answer(
+            request,
+            form,
+            of=f"{run.id} {run.last_seq}",
+            lifetime=Lifetime.NOT_AT_ALL,
+            schema=PROGRESS,
+            chunks=parts(),
+            places=services.streams,
+        )
 
     def make() -> Listed:
         shown = [progress_shown(one) for one in entries]

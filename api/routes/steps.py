@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import pyarrow as pa
@@ -11,21 +12,24 @@ from starlette.responses import Response
 
 from api import problems
 from api.caching import Lifetime
-from api.formats import NOT_MODIFIED, JsonOnly, TableFormat, json_answer
-from api.lists import LARGEST_NUMBER, Listed, Page, PageAsked, encode_cursor, next_url, number_after, page_query
+from api.formats import NOT_MODIFIED, JsonOnly, TableFormat, asks_for_table, json_answer
+from api.lists import LARGEST_NUMBER, Listed, Page, PageAsked, encode_cursor, next_url, number_after, table_page_query
 from api.nested_tables import sequences_table
 from api.routes.schedules import PositionRow
 from api.security import Reads
-from api.services import AskedMixture
+from api.services import AppServices, AskedMixture
 from api.step_reads import asked_slots, read_sequences, schedule_with
-from api.tables import list_answer, table_responses
+from api.tables import check_rows, chunked_answer, list_answer, table_responses
 from mixture.names import DIGEST_MARK
 from mixture.stream.masks import masks_for
 
 router = APIRouter(prefix="/v1/mixtures", tags=["schedules"], dependencies=[Reads])
 
+MOST_SLOTS = 200
+"""Of a page, and of what is read at a time of a table that has all."""
+
 StepNumber = Annotated[int, Path(ge=0, description="Counts from 0.", examples=[15300])]
-SlotsQuery = Annotated[PageAsked, Depends(page_query(limit=20, most=200))]
+SlotsQuery = Annotated[PageAsked, Depends(table_page_query(limit=20, most=MOST_SLOTS, is_table=asks_for_table))]
 
 
 class StepDomain(BaseModel):
@@ -128,11 +132,12 @@ def show(asked: AskedMixture, step: StepNumber, request: Request) -> Response:
             '"position","step","slot","domain",…,"tokens","document_id","document_first_token","document_tokens",…\n'
             '1216512000,108000,0,"c14q3",…,4096,"a/17",812,96,…\n',
         ),
-        **problems.documented(404, 409),
+        **problems.documented(404, 409, 429),
     },
 )
 def sequences(
     asked: AskedMixture,
+    services: AppServices,
     step: StepNumber,
     form: TableFormat,
     page: SlotsQuery,
@@ -165,12 +170,25 @@ def sequences(
     def table(rows: list[dict[str, Any]]) -> pa.Table:
         return sequences_table(rows, store, schedule.names[0], masked=masks is not None)
 
-    return list_answer(
+    # Documents follow from the store, which may be there later, or another one.
+    of = f"{asked.mixture.digest} {store.digest if store else None}"
+    if not page.is_whole:
+        return list_answer(request, form, of=of, lifetime=Lifetime.SHORT, make=make, table=table)
+    check_rows(len(slots), most=services.settings.max_rows)
+    read_sequences(schedule, step, slots[:1], store, masks)  # what cannot be read is refused before anything is sent
+
+    def parts(slots: range) -> Iterator[pa.RecordBatch]:
+        while slots:
+            rows = read_sequences(schedule, step, slots[:MOST_SLOTS], store, masks)
+            slots = slots[len(rows) :]
+            yield from table(rows).to_batches()
+
+    return chunked_answer(
         request,
         form,
-        # Documents follow from the store, which may be there later, or another one.
-        of=f"{asked.mixture.digest} {store.digest if store else None}",
+        of=of,
         lifetime=Lifetime.SHORT,
-        make=make,
-        table=table,
+        schema=table([]).schema,
+        chunks=parts(slots),
+        places=services.streams if len(slots) > MOST_SLOTS else None,
     )

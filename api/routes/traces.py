@@ -15,11 +15,11 @@ from starlette.responses import Response
 
 from api import problems
 from api.caching import Lifetime
-from api.formats import TableFormat
-from api.lists import Listed, Page, PageAsked, encode_cursor, number_after, page_query
+from api.formats import TableFormat, asks_for_table
+from api.lists import Listed, Page, PageAsked, encode_cursor, number_after, table_page_query
 from api.security import Reads
 from api.services import AskedMixture
-from api.tables import TablePart, list_answer, table_answer, table_responses
+from api.tables import TablePart, list_answer, table_answer, table_responses, whole_answer
 from api.trace_reads import (
     READS,
     SUMS,
@@ -44,8 +44,7 @@ LONGEST_ID = 10_000
 FromStep = Annotated[
     int, Query(ge=0, description="Only what is read from this step on: what is still to come.", examples=[216000])
 ]
-ReadsQuery = Annotated[PageAsked, Depends(page_query(limit=100, most=1000))]
-SumsQuery = Annotated[PageAsked, Depends(page_query(limit=100, most=1000))]
+RowsQuery = Annotated[PageAsked, Depends(table_page_query(limit=100, most=1000, is_table=asks_for_table))]
 
 
 class TracedReadRow(BaseModel):
@@ -172,13 +171,13 @@ def traces(
     response_model=None,
     responses={
         **table_responses(ReadsPage, '"position","step","slot","epoch",…\n4000000000,355113,7168,0,…\n'),
-        **problems.documented(404),
+        **problems.documented(404, 429),
     },
 )
 def reads(
     asked: AskedMixture,
     form: TableFormat,
-    page: ReadsQuery,
+    page: RowsQuery,
     request: Request,
     domain: Annotated[str, Query(max_length=1000, examples=["web-high"])],
     first_token: Annotated[int, Query(ge=0, description="An offset in the domain's tokens.", examples=[812])],
@@ -199,7 +198,8 @@ def reads(
         times = {"times": trace.times, "times_down": trace.times_down}
         return TablePart(table, None if last is None else encode_cursor(last), times)
 
-    return table_answer(request, form, of=asked.mixture.digest, lifetime=asked.lifetime, make=make)
+    answer = whole_answer if page.is_whole else table_answer
+    return answer(request, form, of=asked.mixture.digest, lifetime=asked.lifetime, make=make)
 
 
 @router.get(
@@ -210,15 +210,22 @@ def reads(
             ReadValues,
             '"value","documents","tokens","tokens_with_repeats","tokens_masked"\n"MIT",30112,41200512,52310016,0\n',
         ),
-        **problems.documented(404, 409),
+        **problems.documented(404, 409, 429),
     },
 )
 def sums(
     asked: AskedMixture,
     form: TableFormat,
-    page: SumsQuery,
+    page: RowsQuery,
     request: Request,
-    step: Annotated[int, Query(ge=0, description="What all steps before it read.", examples=[216000])],
+    step: Annotated[
+        int,
+        Query(
+            ge=0,
+            description="All steps before this one: 0 is nothing, the number of the run's steps is the whole run.",
+            examples=[216000],
+        ),
+    ],
     by: Annotated[
         str,
         Query(
@@ -240,4 +247,5 @@ def sums(
         return TablePart(sums_table(found, slice(first, end)), cursor, {"total": total})
 
     of = f"{asked.mixture.digest} {store.digest}"
-    return table_answer(request, form, of=of, lifetime=Lifetime.SHORT, make=make)
+    answer = whole_answer if page.is_whole else table_answer
+    return answer(request, form, of=of, lifetime=Lifetime.SHORT, make=make)

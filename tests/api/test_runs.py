@@ -306,6 +306,19 @@ def test_a_loss_that_diverged_is_shown_as_what_it_is_in_every_form(app, post, ru
         post(log, content, status=422, code="invalid-request")
 
 
+def test_the_table_of_a_log_has_all_reports(app, post, run, monkeypatch):
+    for step in range(1, 131):
+        post(f"/v1/runs/{run}/progress", {"step": step, "key": str(step)})
+    log = f"/v1/runs/{run}/progress"
+    assert len(get(app, log).json()["items"]) == 100
+    for most in (1000, 50):
+        monkeypatch.setattr("api.routes.runs.MOST_REPORTS", most)
+        answer = get(app, f"{log}.csv")
+        assert [int(line.split(",")[1]) for line in answer.text.splitlines()[1:]] == list(range(1, 131))
+        assert "link" not in answer.headers
+    assert get(app, f"{log}.csv?limit=5").links["next"]["url"]
+
+
 def entry_of(losses, value):
     return next(name for name, loss in losses.items() if loss == value)
 

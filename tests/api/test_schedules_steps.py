@@ -124,7 +124,7 @@ def test_documents_come_with_their_attributes(make_app, tmp_path: Path):
 
 def test_what_json_has_no_number_for_is_text():
     assert [attribute_value(x) for x in (float("nan"), float("-inf"), 2.5, 3, True, "3", None)] == [
-        "nan", "-inf", 2.5, 3, True, "3", None,
+        "NaN", "-Infinity", 2.5, 3, True, "3", None,
     ]  # fmt: skip
 
 
@@ -179,6 +179,42 @@ def test_a_steps_sequences_come_as_tables_of_a_row_a_document(app: FastAPI, stor
         assert pa.concat_tables(tables).to_pylist() == expected
     csv = pyarrow.csv.read_csv(pa.BufferReader(ask(app, "GET", f"{address}.csv?limit=24").content))
     assert csv.to_pylist() == expected
+
+
+def test_a_table_without_a_limit_has_all_of_a_step_however_it_is_read(app: FastAPI, monkeypatch: pytest.MonkeyPatch):
+    marin = "/v1/mixtures/marin-535b-a23b/steps/450/sequences"
+    answer = ask(app, "GET", f"{marin}.csv?rank=3&world_size=4").raise_for_status()
+    table = pyarrow.csv.read_csv(pa.BufferReader(answer.content))
+    assert table["slot"].to_pylist() == list(range(3 * 2816, 4 * 2816)), "read 200 slots at a time"
+    assert "link" not in answer.headers
+    assert len(ask(app, "GET", f"{marin}?rank=3&world_size=4").json()["items"]) == 20
+    address = "/v1/mixtures/small/steps/3/sequences"
+    expected = ask(app, "GET", f"{address}.parquet?limit=24").raise_for_status()
+    monkeypatch.setattr("api.routes.steps.MOST_SLOTS", 7)
+    for size in (7, 200):
+        monkeypatch.setattr("api.routes.steps.MOST_SLOTS", size)
+        whole = ask(app, "GET", f"{address}.parquet").raise_for_status()
+        rows = pq.read_table(pa.BufferReader(whole.content))
+        assert rows.to_pylist() == pq.read_table(pa.BufferReader(expected.content)).to_pylist()
+        tag = {"If-None-Match": whole.headers["etag"]}
+        assert ask(app, "GET", f"{address}.parquet", headers=tag).status_code == 304
+        part = ask(app, "GET", f"{address}.parquet", headers={"Range": "bytes=0-3"})
+        assert (part.status_code, part.content) == (206, b"PAR1")
+    rest = ask(app, "GET", f"{address}.csv?cursor={encode_cursor(19)}").raise_for_status()
+    assert set(pyarrow.csv.read_csv(pa.BufferReader(rest.content))["slot"].to_pylist()) == {20, 21, 22, 23}
+
+
+def test_a_table_that_has_too_many_rows_is_refused_and_not_cut(make_app):
+    app = make_app(max_rows=100)
+    for address in (
+        "mixtures/marin-535b-a23b/steps/450/sequences.csv",
+        "mixtures/marin-535b-a23b/reads.parquet?domain=c12q3&first_token=0&tokens=4000000",
+        "catalogs/marin-535b-a23b/domains.arrow",
+    ):
+        problem = ask(app, "GET", f"/v1/{address}")
+        assert (problem.status_code, problem.json().get("code")) == (422, "too-many-rows"), address
+        mark = "&" if "?" in address else "?"
+        assert ask(app, "GET", f"/v1/{address}{mark}limit=3").raise_for_status().links["next"]["url"]
 
 
 def test_without_a_store_a_table_has_a_row_a_sequence_and_no_document(client: httpx2.Client):

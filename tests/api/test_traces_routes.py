@@ -106,7 +106,7 @@ def test_what_was_read_so_far_is_summed_and_paged(app: FastAPI, lock: Lock, stor
     assert get(app, f"{AT}/read-so-far", step=0)["items"] == []
 
 
-def test_traces_are_tables_too(app: FastAPI, store: Store):
+def test_traces_are_tables_too(app: FastAPI, lock: Lock, store: Store):
     def table(address: str) -> list[dict[str, Any]]:
         return pq.read_table(io.BytesIO(ask(app, "GET", address).raise_for_status().content)).to_pylist()
 
@@ -120,6 +120,13 @@ def test_traces_are_tables_too(app: FastAPI, store: Store):
     )
     reads = table(f"{AT}/reads.parquet?domain=code&first_token=9&tokens=70")
     assert reads == get(app, f"{AT}/reads", domain="code", first_token=9, tokens=70)["items"]
+    many = f"{AT}/reads", "domain=code&first_token=0&tokens=6000"
+    expected = [read.position for read in trace_range(lock, "code", 0, 6000).reads()]
+    assert len(expected) > 100, "more than a page of JSON has"
+    assert [row["position"] for row in table(f"{many[0]}.parquet?{many[1]}")] == expected
+    assert len(table(f"{AT}/read-so-far.parquet?step=40&by=source")) == len(
+        read_so_far(lock, store, 40, by="source").values
+    )
 
 
 @pytest.mark.parametrize(

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Annotated
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends, Request
 from starlette.responses import RedirectResponse, Response
 
 from api.caching import Lifetime
-from api.formats import LISTS
-from api.lists import PageQuery, encode_cursor, name_after
+from api.formats import LISTS, Format
+from api.lists import PageAsked, encode_cursor, name_after, table_page_query
 from api.pages.index import IndexView, MixtureLine, RunLine
-from api.pages.render import links_of, page_answer
+from api.pages.render import asked_page_format, links_of, page_answer
 from api.routes.mixtures import head
 from api.security import Reads
 from api.services import AppServices, Services
@@ -21,9 +22,16 @@ router = APIRouter(tags=["pages"], dependencies=[Reads])
 SHOWN_RUNS = 20
 
 
+def _is_table(request: Request) -> bool:
+    return asked_page_format(request) not in (None, Format.JSON)
+
+
+MixturesQuery = Annotated[PageAsked, Depends(table_page_query(limit=100, most=1000, is_table=_is_table))]
+
+
 @router.get("/")
 @router.get("/index")
-def index(services: AppServices, page: PageQuery, request: Request) -> Response:
+def index(services: AppServices, page: MixturesQuery, request: Request) -> Response:
     """The mixtures in order of name, and the runs that were registered last."""
     services.check_started()
     heads = [head(one) for one in services.heads(after=name_after(page), limit=page.limit + 1)]

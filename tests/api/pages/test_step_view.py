@@ -158,6 +158,15 @@ def test_the_table_has_one_row_a_domain(mixtures):
     assert pa.compute.sum(table["sequences"]).as_py() == view.sequences
 
 
+def test_the_table_of_a_rank_has_what_that_rank_reads(mixtures):
+    views = [step_view(mixtures["marin-535b-a23b"], 450, rank=rank, world_size=4) for rank in range(4)]
+    tables = [view.table().to_pylist() for view in views]
+    assert [sum(row["rank_sequences"] for row in table) for table in tables] == [2816] * 4
+    for rows in zip(*tables, strict=True):
+        assert sum(row["rank_sequences"] for row in rows) == rows[0]["sequences"]
+        assert sum(row["rank_tokens"] for row in rows) == rows[0]["tokens"]
+
+
 def test_a_step_behind_the_last_is_refused(mixtures):
     with pytest.raises(Problem) as caught:
         step_view(mixtures["demo"], 19_073)
