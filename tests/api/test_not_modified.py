@@ -19,6 +19,7 @@ QUERIES = {
     "counts": "?step=7",
     "history": "?step=7",
     "text": "?file=demo.nanotron.1-pretraining.yaml",
+    "crossings": "?epochs=1",
     "find": "?domain=books&token=5",
     "reads": "?domain=books&first_token=5",
 }
