@@ -50,14 +50,14 @@ def diff(
     as_json: AsJson = False,
 ) -> None:
     """Compare two runs: from which step they part, and by domain and phase what moved, the largest change first."""
-    from mixture.catalog import read_catalog
     from mixture.plan import diff as compare
     from mixture.plan import diff_json, diff_markdown, read_sides
+    from mixture.plan.diff_files import given_catalog
     from mixture.plan.diff_markdown import MOST
 
     if markdown and as_json:
         raise typer.BadParameter("say either --markdown or --json")
-    sides = read_sides(a, b, catalog=None if catalog is None else read_catalog(catalog), by=by)
+    sides = read_sides(a, b, catalog=None if catalog is None else given_catalog(catalog), by=by)
     found = compare(*sides, by=by)
     if as_json:
         print_json(diff_json(found))

@@ -101,12 +101,12 @@ def export_(
 
 def _lock_of(source: Path, catalog: Path | None) -> tuple[Lock, Catalog | None]:
     """The lock of a spec or of a lock file, and the table of its domains."""
-    from mixture.catalog import read_catalog
     from mixture.cli.plan import agree, store_of
     from mixture.plan import is_lock, make_lock, make_plan, read_lock
+    from mixture.plan.diff_files import given_catalog
     from mixture.spec import load_spec
 
-    given = None if catalog is None else read_catalog(catalog)
+    given = None if catalog is None else given_catalog(catalog)
     if is_lock(source):
         return read_lock(source), given
     spec = load_spec(source)
@@ -194,16 +194,16 @@ def import_(
     as_json: AsJson = False,
 ) -> None:
     """Make a spec, and the tables that it names, of a trainer's mixture. Nothing in the file is dropped unsaid."""
-    from mixture.catalog import read_catalog
     from mixture.formats import Given, format_of, import_mixture, read_file
     from mixture.plan import make_plan
+    from mixture.plan.diff_files import given_catalog
     from mixture.spec import load_spec
     from mixture.units import Unit
 
     made = format_of(form)
     given = Given(
         name=name,
-        catalog=None if catalog is None else read_catalog(catalog),
+        catalog=None if catalog is None else given_catalog(catalog),
         path_template=path_template,
         unit=_unit(unit),
         sequence_length=None if sequence_length is None else _counted(sequence_length, Unit.TOKENS),

@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from mixture.plan.composition import Groups
 
 EXAMPLE = (
-    "Example: mixture show run.lock.json --step 25% --by licence · "
+    "Example: mixture show run.lock.json --step 25% --by cluster · "
     "mixture show run.lock.json --crossings 1,2,4 --domain c12q3"
 )
 FIGURES = (
-    "domains", "tokens", "tokens_so_far", "weight_so_far", "epochs_so_far", "tokens_to_come", "weight_to_come",
-    "weight", "epochs",
+    "domains", "domain_tokens", "tokens_so_far", "weight_so_far", "epochs_so_far", "tokens_to_come", "weight_to_come",
+    "run_tokens", "run_weight", "run_epochs",
 )  # fmt: skip
 CROSSINGS = ("domain", "epochs", "step", "phase", "epochs_in_run")
 
@@ -66,9 +66,12 @@ def show(
         str | None,
         typer.Option(metavar="EPOCHS", help="Show the steps in which domains pass numbers of epochs: 1,2,4."),
     ] = None,
-    domain: Annotated[list[str] | None, typer.Option(metavar="D", help="Only this domain; several times.")] = None,
+    domain: Annotated[list[str] | None, typer.Option(metavar="D", help="Only these, between commas.")] = None,
     catalog: Annotated[
-        Path | None, typer.Option("--catalog", metavar="TABLE", help="For --by; else that of the spec beside the lock.")
+        Path | None,
+        typer.Option(
+            "--catalog", metavar="TABLE", help="A table or a spec, for --by; else that of the spec beside the lock."
+        ),
     ] = None,
     *,
     every: Annotated[bool, typer.Option("--all", help="Show every row, not only those that are read most.")] = False,
@@ -87,6 +90,7 @@ def show(
     if catalog is not None and by is None:
         raise typer.BadParameter("--catalog is for --by")
     run = read_lock(lock)
+    domain = _domains(run, domain)
     if crossings is not None:
         _show_crossings(run, _epochs(crossings), domain, every=every, as_csv=as_csv, as_json=as_json)
         return
@@ -102,11 +106,20 @@ def show(
         _print_tokens(run, groups.columns, rows, at, most=None if every else SHOWN_DOMAINS)
 
 
+def _domains(run: Lock, texts: list[str] | None) -> list[str] | None:
+    """Names of domains between commas; one with a comma in it stands alone. Whoever looks them up refuses others."""
+    names = set(run.schedule().names)
+    return texts and [name for text in texts for name in ([text] if text in names else map(str.strip, text.split(",")))]
+
+
 def _tokens(
     run: Lock, path: Path, step: int, by: list[str] | None, catalog: Path | None, domain: list[str] | None
 ) -> tuple[Groups, tuple[GroupTokens, ...]]:
     from mixture.catalog.grouping import grouping_columns
+    from mixture.errors import CatalogError
     from mixture.plan import group, group_domains, group_tokens
+    from mixture.plan.composition import FIGURES as COMPOSITION
+    from mixture.plan.composition import STRETCH
     from mixture.plan.diff_files import catalog_of
 
     if by is None or by == ["domain"]:
@@ -117,7 +130,15 @@ def _tokens(
     known = catalog_of(path, catalog, needed_for=", ".join(by))
     if known.digest != run.catalog_digest:
         print(f"note: {known.source} is not the catalog that the lock was made from", file=sys.stderr)
-    groups = group(run, known, grouping_columns(known.table.column_names, by, taken=("step", *FIGURES)))
+    taken = ("step", *STRETCH, *COMPOSITION, *FIGURES)  # those of the service's answers are no columns here either
+    try:
+        columns = grouping_columns(known.table.column_names, by, taken=taken)
+    except CatalogError as error:
+        if error.code == "unknown-column" and run.content and not (error.hint or "").startswith("did you mean"):
+            command = f"mixture trace {path} --store DIR --until-step {step} --by {error.facts['column']}"
+            error.hint = f"{error.hint}; by attributes of documents: `{command}`"
+        raise
+    groups = group(run, known, columns)
     return groups, group_tokens(run, groups, step)
 
 
@@ -131,6 +152,7 @@ def _values(columns: Sequence[str], row: GroupTokens) -> dict[str, object]:
         row.epochs_so_far,
         row.tokens_to_come,
         row.weights[1],
+        row.tokens_so_far + row.tokens_to_come,
         row.weights[2],
         row.epochs,
     )
@@ -148,7 +170,7 @@ def _print_tokens(
     done = sum(row.tokens_so_far for row in rows)
     read = f"{done:,} tokens of these are read before it"
     print(f"{printable(run.mixture)}: step {step:,} of {run.data.steps:,}{where}; {read}\n")
-    ordered = sorted(rows, key=lambda row: -(row.tokens_so_far + row.tokens_to_come))
+    ordered = sorted(rows, key=lambda row: (-row.tokens_so_far, -row.tokens_to_come))
     is_whole = step == run.data.steps
     whole, width = _table(columns, ordered[:most], is_whole=is_whole, exact=True), terminal_width()
     fits = width is None or width_of(whole) <= width
@@ -165,7 +187,7 @@ def _table(columns: Sequence[str], rows: Iterable[GroupTokens], *, is_whole: boo
         if is_whole
         else ["read", "share", "epochs", "to come", "share to come", "epochs at the end"]
     )
-    shown = table("Token shares and epochs", *(f"<{name}" for name in columns), *heads, "tokens", *figures)
+    shown = table("Token shares and epochs", *(f"<{name}" for name in columns), *heads, "domain tokens", *figures)
     for row in rows:
         cells = ["none" if key is None else plain(printable(str(key))) for key in row.key]
         cells += [number(row.domains)] if heads else []

@@ -17,15 +17,29 @@ class StepText:
     value: int | Fraction
 
     def of(self, steps: int) -> int:
-        """The step of a run of so many steps; a share is rounded half up, as where phases end."""
+        """The step of a run of so many steps; a share is rounded half up, as where phases end.
+
+        Raises ScheduleError, `step-out-of-range`, for a share above 100%.
+        """
         if isinstance(self.value, int):
             return self.value
         from mixture.plan.phases import round_half_up
 
+        if self.value > 1:
+            from mixture.errors import ScheduleError
+
+            raise ScheduleError(
+                f"{self} is beyond the run of {steps:,} steps",
+                code="step-out-of-range",
+                hint="100% is the end of the run",
+                steps=steps,
+            )
         return round_half_up(self.value * steps)
 
     def __str__(self) -> str:
-        return str(self.value) if isinstance(self.value, int) else f"{float(self.value):%}"
+        from mixture.plan import decimal
+
+        return str(self.value) if isinstance(self.value, int) else f"{decimal(self.value * 100, digits=12)}%"
 
 
 def parse_step(text: str) -> StepText:

@@ -21,6 +21,7 @@ from mixture.spec.tables import named_tables
 from mixture.units import quote
 
 SPEC_FILE = "mixture.yaml"
+SPEC_SUFFIXES = (".yaml", ".yml")
 LFS_POINTER = b"version https://git-lfs"
 
 
@@ -61,11 +62,18 @@ def beside_lock(path: Path) -> Catalog | None:
     names = f"{path.name.removesuffix('.json').removesuffix('.lock')}.yaml", SPEC_FILE
     for spec in (path.with_name(name) for name in names):
         try:
-            source = load_spec(spec).catalog
-            return read_catalog(source.path, domain=source.domain)
+            return given_catalog(spec)
         except MixtureError:
             continue  # what is looked for, and not asked for, need not be there
     return None
+
+
+def given_catalog(path: Path) -> Catalog:
+    """The table of domains at a path, or, where a spec (`.yaml`, `.yml`) is there, the one that it names."""
+    if path.suffix.lower() not in SPEC_SUFFIXES:
+        return read_catalog(path)
+    source = load_spec(path).catalog
+    return read_catalog(source.path, domain=source.domain)
 
 
 def catalog_of(lock: Path, table: Path | None, *, needed_for: str) -> Catalog:
@@ -73,7 +81,7 @@ def catalog_of(lock: Path, table: Path | None, *, needed_for: str) -> Catalog:
 
     needed_for: the column that is wanted of it. Raises CatalogError, `no-catalog`, where there is neither.
     """
-    found = beside_lock(lock) if table is None else read_catalog(table)
+    found = beside_lock(lock) if table is None else given_catalog(table)
     if found is None:
         raise no_catalog(str(lock), needed_for)
     return found

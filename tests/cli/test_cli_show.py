@@ -14,6 +14,7 @@ from mixture_folder import write_mixture
 
 from mixture import read_lock
 from mixture.plan import Crossing, amend, crossings, write_lock
+from mixture.plan.composition import composition, group_domains
 
 SPEC = """\
 mixture: small
@@ -55,15 +56,41 @@ def test_what_was_read_by_any_column_before_any_step(folder: Path, ask: Ask) -> 
         ]
         assert [row["tokens_so_far"] + row["tokens_to_come"] for row in by_domain] == all_of
         cc, mit = rows(ask("show", lock, "--step", text, "--by", "licence", "--json"))
-        assert (cc["licence"], mit["licence"], mit["domains"], mit["tokens"]) == ("cc-by", "mit", 2, 1_020_000)
+        assert (cc["licence"], mit["licence"], mit["domains"], mit["domain_tokens"]) == ("cc-by", "mit", 2, 1_020_000)
         assert mit["tokens_so_far"] == before[0] + before[2]
-        assert mit["epochs"] == float(Fraction(all_of[0] + all_of[2], 1_020_000))
+        assert mit["run_tokens"] == all_of[0] + all_of[2]
+        assert mit["run_weight"] == float(Fraction(all_of[0] + all_of[2], sum(all_of)))
+        assert mit["run_epochs"] == float(Fraction(all_of[0] + all_of[2], 1_020_000))
         assert mit["weight_so_far"] == (float(Fraction(before[0] + before[2], sum(before))) if step else None)
         assert mit["weight_to_come"] is None if step == 100 else mit["weight_to_come"] + cc["weight_to_come"] == 1
     two = rows(ask("show", lock, "--by", "licence,quality", "--json"))
     assert [(row["licence"], row["quality"]) for row in two] == [("cc-by", 2), ("mit", 1), ("mit", None)]
     assert rows(ask("show", lock, "--by", "licence", "--by", "quality", "--json")) == two
     assert [row["domain"] for row in rows(ask("show", lock, "--domain", "b", "--json"))] == ["b"]
+    for options in (("--domain", "b,c"), ("--domain", "b", "--domain", "c"), ("--domain", " c, b")):
+        assert [row["domain"] for row in rows(ask("show", lock, *options, "--json"))] == ["b", "c"]
+        assert {row["domain"] for row in rows(ask("show", lock, *options, "--crossings", 1, "--json"))} == {"b", "c"}
+    assert "unknown domain 'bb'" in ask("show", lock, "--domain", "a,bb", code=1)
+
+
+def test_words_of_composition_mean_here_what_they_mean_there(folder: Path, ask: Ask) -> None:
+    lock = read_lock(folder / "mixture.lock.json")
+    read = composition(lock, group_domains(lock), [range(25)]).rows()
+    shown = rows(ask("show", folder / "mixture.lock.json", "--step", 25, "--json"))
+    for there, here in zip(read, shown, strict=True):
+        shared = there.keys() & here.keys()
+        assert shared == {"domain", "domains", "tokens_so_far", "epochs_so_far"}
+        assert {name: there[name] for name in shared} == {name: here[name] for name in shared}
+
+
+def test_rows_are_in_order_of_what_was_read_before_the_step(folder: Path, ask: Ask) -> None:
+    def shown(*options: object) -> list[str]:
+        lines = ask("show", folder / "mixture.lock.json", *options).splitlines()
+        return [line.split()[0] for line in lines if line.split() and line.split()[0] in ("a", "b", "c")]
+
+    assert shown("--step", "60%") == ["a", "b", "c"], "the weights of the first phase"
+    assert shown() == ["b", "a", "c"], "the second phase reads most of b"
+    assert shown("--step", 0) == shown()
 
 
 def test_csv_has_the_rows_of_json_and_the_table_their_figures(folder: Path, ask: Ask) -> None:
@@ -118,6 +145,7 @@ def test_a_lock_alone_an_amended_one_and_one_with_another_catalog(folder: Path, 
     left = rows(ask("show", alone, "--by", "licence", "--catalog", tmp_path / "cells.csv", "--json"))
     assert [row["licence"] for row in left] == ["cc-by", "mit", None]
     assert sum(row["tokens_so_far"] for row in left) == sum(row["tokens_so_far"] for row in by)
+    assert by == rows(ask("show", alone, "--by", "licence", "--catalog", folder / "mixture.yaml", "--json"))
     for column, word in (
         ("licenze", "did you mean 'licence'?"),
         ("tokens", "bad-columns"),
@@ -134,7 +162,9 @@ def test_wrong_usage_is_refused(folder: Path, ask: Ask) -> None:
         ("--catalog", lock),
     ):  # fmt: skip
         ask("show", lock, *options, code=2)
-    assert "step-out-of-range" in ask("show", lock, "--step", "101%", code=1)
+    assert "step-out-of-range" in ask("show", lock, "--step", 101, code=1)
+    for text in ("101%", "100.5%"):
+        assert f"{text} is beyond the run of 100 steps" in ask("show", lock, "--step", text, code=1)
 
 
 def test_a_step_is_a_percentage_wherever_one_is_named(folder: Path, ask: Ask) -> None:
