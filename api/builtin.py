@@ -10,7 +10,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from api.bundles import check_listed
@@ -48,6 +48,8 @@ class LeftOut:
     name:   that of the mixture, where its spec can be read
     code:   of the error
     digest: the lock that is shown instead, the last that could be read; None where nothing is
+    hint:   what would be right, or None
+    cause:  the error whole, whose place has the folder's path, for who started the service
     """
 
     folder: str
@@ -55,6 +57,8 @@ class LeftOut:
     code: str
     detail: str
     digest: str | None
+    hint: str | None
+    cause: MixtureError = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -206,6 +210,8 @@ class BuiltinMixtures:
                 code=error.code if isinstance(error, MixtureError) else "file-unreadable",
                 detail=_reason(error),
                 digest=None if loaded is None else loaded.digest,
+                hint=error.hint if isinstance(error, MixtureError) else None,
+                cause=_with_folder(error, where),
             )
             if known is None or known.left_out != left_out:
                 kept = "is left out" if loaded is None else f"stays at {loaded.digest}"
@@ -317,6 +323,20 @@ def _reason(error: MixtureError | OSError) -> str:
     if isinstance(error, OSError):
         return error.strerror or type(error).__name__
     return error.message if error.place is None else f"{error.place}: {error.message}"
+
+
+def _with_folder(error: MixtureError | OSError, where: MixtureFiles) -> MixtureError:
+    """The error with its file as one finds it from here; of one without a file, the folder."""
+    if isinstance(error, OSError):
+        return MixtureError(_reason(error), code="file-unreadable", place=Place(file=str(where.path)))
+    if error.place is None:
+        error = error.with_places(lambda place: place)
+        error.place = Place(file=str(where.path))
+        return error
+    is_name = error.place.file is not None and Path(error.place.file).name == error.place.file
+    return (
+        error.with_places(lambda place: replace(place, file=str(where.folder / str(place.file)))) if is_name else error
+    )
 
 
 def _name(lock: Lock, path: Path) -> str:

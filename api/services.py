@@ -244,7 +244,12 @@ class Services:
                 detail = f"the mixture '{ref}' is left out: {left.detail}"
                 facts["left_out"] = left.code
                 return Problem(404, detail, code="unknown-mixture", hint="/readyz says what is left out", facts=facts)
-        hint = nearest(ref.name, names) if ref.name not in names else "the name is there, and never led to this digest"
+        if ref.name in names:
+            hint: str | None = "the name is there, and never led to this digest"
+        else:
+            near = [one.name for one in self.heads(after=ref.name, limit=MOST_CANDIDATES)]
+            longer = [repr(name) for name in near if name is not None and name.startswith(ref.name)]
+            hint = f"did you mean {' or '.join(longer)}?" if longer else nearest(ref.name, names)
         return Problem(404, f"there is no mixture '{ref}'", code="unknown-mixture", hint=hint, facts=facts)
 
     def keep(self, one: LoadedMixture) -> None:

@@ -19,7 +19,7 @@ from mixture.catalog import Catalog, GivenTables
 from mixture.catalog.cells import cell_text
 from mixture.catalog.grouping import grouped
 from mixture.catalog.table import Cell
-from mixture.errors import nearest
+from mixture.errors import MixtureError, Place, nearest
 from mixture.file_names import SPEC_FILE
 from mixture.plan import Plan, decimal, fraction_of, make_plan, read_inputs
 from mixture.schedule import WHOLE, apportion
@@ -104,14 +104,24 @@ def what_if(mixture: LoadedMixture, bundle: Bundle, changes: Changes) -> WhatIf:
             said += (f"phase {later.phase!r} replays {name!r}, and changes with it" for later in _replays(spec, name))
         edits[i] = PhaseEdit(change.extent, weights)
     faults.refuse()
-    text = mixture.spec_text
+    text, comments = mixture.spec_text, ""
     if edits or changes.budget is not None:
         text = edit_spec(text, edits, budget=changes.budget, name=changed_name(mixture.name))
-        text = heading(mixture, replace(changes, phases=tuple(in_time)), sorted(bundle.tables)) + text
-    changed = parse_spec(text.encode(), path=Path(SPEC_FILE))
-    tables = GivenTables(bundle.tables)
-    inputs = read_inputs(changed, tables=tables, catalog=mixture.catalog, seconds=CONDITION_SECONDS)
-    return WhatIf(make_plan(changed, inputs, pools=mixture.lock.data.pools), text, tuple(said))
+        comments = heading(mixture, replace(changes, phases=tuple(in_time)), sorted(bundle.tables))
+    try:
+        changed = parse_spec((comments + text).encode(), path=Path(SPEC_FILE))
+        tables = GivenTables(bundle.tables)
+        inputs = read_inputs(changed, tables=tables, catalog=mixture.catalog, seconds=CONDITION_SECONDS)
+        plan = make_plan(changed, inputs, pools=mixture.lock.data.pools)
+    except MixtureError as error:
+        # Who sent the change has the mixture's spec, and not the one with comments above it.
+        raise error.with_places(lambda place: _lines_up(place, comments.count("\n"))) from error
+    return WhatIf(plan, comments + text, tuple(said))
+
+
+def _lines_up(place: Place, lines: int) -> Place:
+    in_spec = place.line is not None and place.file in (None, SPEC_FILE)
+    return replace(place, line=place.line - lines) if in_spec and place.line is not None else place
 
 
 def check_whole(mixture: LoadedMixture) -> None:

@@ -24,9 +24,14 @@ class WhatIfPhase(_Frozen):
     phase: str = Field(examples=["pretraining"])
     first_step: int = Field(examples=[0])
     steps: int = Field(examples=[15259])
+    steps_before: int = Field(examples=[15259], description="Of the mixture as it is.")
     tokens: int = Field(examples=[16000221184])
+    tokens_before: int = Field(examples=[16000221184])
     batch_sequences: int = Field(examples=[512])
     sequence_length: int = Field(examples=[2048])
+
+
+LAID = ("first_step", "steps", "tokens", "batch_sequences", "sequence_length")
 
 
 class WhatIfDomain(_Frozen):
@@ -70,6 +75,7 @@ def what_if_answer(mixture: LoadedMixture, found: WhatIf) -> WhatIfAnswer:
     """The answer, made of a plan."""
     plan, before = found.plan, mixture.plan_json
     drawn: dict[str, dict[str, Any]] = {one["domain"]: one for one in before["domains"]}  # type: ignore[attr-defined]
+    phases: dict[str, dict[str, Any]] = {one["phase"]: one for one in before["phases"]}  # type: ignore[attr-defined]
     return WhatIfAnswer(
         name=mixture.name,
         digest=mixture.digest,
@@ -80,7 +86,9 @@ def what_if_answer(mixture: LoadedMixture, found: WhatIf) -> WhatIfAnswer:
         phases=tuple(
             WhatIfPhase(
                 phase=one.name,
-                **{name: getattr(one.laid, name) for name in WhatIfPhase.model_fields if name != "phase"},
+                steps_before=phases[one.name]["steps"],
+                tokens_before=phases[one.name]["tokens"],
+                **{name: getattr(one.laid, name) for name in LAID},
             )
             for one in plan.phases
         ),

@@ -19,9 +19,11 @@ MixtureError
 from __future__ import annotations
 
 import bisect
+import copy
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Self
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,14 @@ class MixtureError(Exception):
     def __reduce__(self) -> tuple[object, ...]:
         """Errors cross processes: a worker's reaches its user whole."""
         return _restore, (type(self), self.args, self.__dict__)
+
+    def with_places(self, change: Callable[[Place], Place]) -> Self:
+        """The same error with other places, its own and those of its `errors`."""
+        error = copy.copy(self)
+        error.place = None if self.place is None else change(self.place)
+        if "errors" in self.__dict__:
+            error.__dict__["errors"] = tuple(single.with_places(change) for single in self.__dict__["errors"])
+        return error
 
     def __str__(self) -> str:
         where = str(self.place) if self.place is not None else ""

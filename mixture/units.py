@@ -224,9 +224,9 @@ def _suffix_and_unit(text: str, match: re.Match[str], units: Sequence[Unit]) -> 
 
 
 _EXAMPLES = {
-    Unit.TOKENS: "18.75T tokens",
-    Unit.SEQUENCES: "11264 sequences",
-    Unit.STEPS: "390251 steps",
+    Unit.TOKENS: "100B tokens",
+    Unit.SEQUENCES: "512 sequences",
+    Unit.STEPS: "10000 steps",
     Unit.BLOCKS: "64 blocks",
     Unit.EPOCHS: "4 epochs",
     Unit.PERCENT: "80%",

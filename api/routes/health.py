@@ -32,6 +32,7 @@ class LeftOutFolder(BaseModel):
     folder: str = Field(examples=["my-mixture"], description="Its name.")
     code: str = Field(examples=["spec-changed"])
     detail: str = Field(examples=["mixture.yaml:3: the spec no longer gives this lock: the seed is 0 in the lock, …"])
+    hint: str | None = Field(examples=[None], description="What would be right.")
     digest: str | None = Field(
         examples=[None], description="Of the lock that is still shown, the last that could be read; null: nothing is."
     )
@@ -76,7 +77,7 @@ def ready(services: AppServices, response: Response) -> Ready:
     except MixtureError as error:
         raise problems.problem_of(error, status=503) from error
     left_out = [
-        LeftOutFolder(folder=one.folder, code=one.code, detail=one.detail, digest=one.digest)
+        LeftOutFolder(folder=one.folder, code=one.code, detail=one.detail, digest=one.digest, hint=one.hint)
         for one in services.builtin.left_out()
     ]
     return Ready(status="ready", mixtures=len(services.builtin.all()), left_out=left_out)

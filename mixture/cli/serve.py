@@ -189,7 +189,7 @@ def check_paths(paths: Sequence[Path]) -> None:
             hint = "pages show the spec and its catalog, too: put them beside the lock"
             raise MixtureError(what, code="file-missing", place=Place(file=str(path)), hint=hint)
         for left in BuiltinMixtures([path], [], Stores([])).left_out():
-            raise MixtureError(left.detail, code=left.code, place=Place(file=str(named.folder)))
+            raise left.cause
         if named.lock is None:
             print(f"note: {path} has no lock yet; its plan is locked in memory only", file=sys.stderr)
 

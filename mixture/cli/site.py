@@ -91,7 +91,7 @@ def _mixtures(folders: Sequence[Path] | None) -> list[LoadedMixture]:
     builtin = BuiltinMixtures(asked, settings.store_dirs, Stores(settings.store_dirs))
     found = list(builtin.all().values())
     for left in builtin.left_out():
-        raise MixtureError(left.detail, code=left.code, place=Place(file=left.folder))
+        raise left.cause
     if not found:
         looked = ", ".join(map(str, asked))
         hint = "a folder with mixture.yaml and mixture.lock.json is one; `mixture demo` makes one in demo/"

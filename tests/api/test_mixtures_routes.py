@@ -84,6 +84,8 @@ def test_a_digest_goes_with_the_name_that_points_to_it_only(client: httpx2.Clien
 
 def test_an_unknown_name_gets_the_nearest_one_there_is(client: httpx2.Client):
     assert client.get("/v1/mixtures/dmeo").json()["hint"] == "did you mean 'demo'?"
+    begins = client.get("/v1/mixtures/marin").json()["hint"]
+    assert begins == "did you mean 'marin-535b-a23b' or 'marin-announced-80-20'?"
 
 
 def test_a_built_in_name_has_moved_once(client: httpx2.Client):

@@ -19,6 +19,7 @@ from api_helpers import MIXTURES
 
 from mixture.cli.serve import check_paths, listen
 from mixture.errors import MixtureError
+from mixture.spec import load_spec
 
 PROGRAM = str(Path(sys.executable).with_name("mixture"))
 GONE_WITHIN = 5
@@ -196,18 +197,26 @@ def test_a_path_that_can_not_be_shown_is_refused_before_anything_is_started(tmp_
     shutil.copytree(MIXTURES / "demo", tmp_path / "other")
     spec = (tmp_path / "other" / "mixture.yaml").read_text(encoding="utf-8")
     (tmp_path / "other" / "mixture.yaml").write_text(spec.replace("seed: 0", "seed: 17"), encoding="utf-8")
+    text = "mixture: sum\ncatalog: catalog.csv\nsequence_length: 64\nbatch: 8 sequences\nbudget: 100 steps\nphases:\n"
+    text += "  - {phase: all, weights: {books: 50%, web-low: 49%}}\n"
+    (tmp_path / "other" / "sum.yaml").write_text(text, encoding="utf-8")
     (tmp_path / "bad.yaml").write_text("mxture: bad\n", encoding="utf-8")
     for path, code, words in (
         ("nowhere", "no-mixtures", "nowhere: there is no such file or folder"),
         ("empty", "no-mixtures", "empty: no mixtures in this folder"),
         ("alone.lock.json", "file-missing", "its spec is not beside it: neither alone.yaml nor mixture.yaml"),
-        ("other", "spec-changed", "other: mixture.yaml:4:1: "),
-        ("other/mixture.yaml", "spec-changed", "other: mixture.yaml:4:1: "),
+        ("other", "spec-changed", "other/mixture.yaml:4:1: "),
+        ("other/mixture.yaml", "spec-changed", "other/mixture.yaml:4:1: "),
         ("bad.yaml", "unknown-key", "bad.yaml:1:1: mxture: "),
+        ("other/sum.yaml", "weights-sum", "other/sum.yaml:"),
     ):
         with pytest.raises(MixtureError) as caught:
             check_paths([Path(path)])
         assert (caught.value.code, words in str(caught.value)) == (code, True), str(caught.value)
+        if code in ("unknown-key", "weights-sum"):
+            with pytest.raises(MixtureError) as planned:
+                load_spec(Path(path))
+            assert str(caught.value) == str(planned.value), "the place and the hint of `mixture plan`"
     check_paths([tmp_path, MIXTURES, MIXTURES / "demo", MIXTURES / "demo" / "mixture.yaml"])
 
 

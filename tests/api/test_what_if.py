@@ -151,8 +151,18 @@ def test_a_changed_spec_says_what_was_changed_of_what_and_has_a_name_of_its_own(
     assert name == "mixture: demo-what-if"
 
 
+def test_an_error_names_the_line_of_the_spec_as_published(client):
+    lines = client.get("/v1/mixtures/demo/spec").text.splitlines()
+    line = next(number for number, text in enumerate(lines, 1) if text.startswith("budget:"))
+    problem = client.post(DEMO, json={"budget": "5 sheep"}).json()
+    assert (problem["code"], problem["errors"][0]["line"]) == ("unknown-unit", line)
+    assert "18.75T" not in problem["hint"]
+
+
 def test_budget_and_boundaries_move(post):
     answer = post({"budget": "1000 steps", "phases": {"pretraining": {"until": "step 900"}}})
+    assert [(one["steps"], one["steps_before"]) for one in answer["phases"]] == [(900, 15_259), (100, 3_814)]
+    assert sum(one["tokens_before"] for one in answer["phases"]) == 19_999_490_048
     assert [(one["first_step"], one["steps"]) for one in answer["phases"]] == [(0, 900), (900, 100)]
     assert answer["steps"] == 1000
 
@@ -319,3 +329,10 @@ def test_while_many_ask_what_if_reading_goes_on(make_app):
             thread.join()
     assert set(statuses) <= {200, 503}
     assert statuses.count(200) >= 1
+
+
+def test_the_page_shows_what_each_phase_loses(client):
+    page = client.get("/mixtures/demo/what-if?budget=15300+steps&until:pretraining=step+15259").raise_for_status().text
+    table = page.split('id="after-phases"')[1].split("</table>")[0]
+    cells = '<td class="n">3,814</td><td class="n">41</td>'
+    assert cells in table, "the steps of the last phase, before and after"

@@ -41,7 +41,7 @@ WHOLE = START + PHASES
         (START + "phases: ▶main\n", "not-a-list", "a list"),
         (START + "phases: ▶{main: uniform}\n", "not-a-list", "a list"),
         (START + "phases: [▶main]\n", "not-a-mapping", "phase, share"),
-        (WHOLE.replace("4096", "▶4096 steps"), "wrong-unit", "right here: 18.75T tokens"),
+        (WHOLE.replace("4096", "▶4096 steps"), "wrong-unit", "right here: 100B tokens"),
         (WHOLE.replace("cells.csv", "▶{domain: cell}"), "missing-key", "'table'"),
         (WHOLE.replace("cells.csv", "▶[cells.csv]"), "not-a-value", "a list"),
         (WHOLE.replace("cells.csv", "▶&all cells.csv"), "yaml-feature", "anchors and aliases"),
