@@ -118,7 +118,7 @@ def traces_table(rows: Sequence[Mapping[str, Any]], attributes: Sequence[str]) -
 
 
 def bounded_sums(lock: Lock, store: Store, step: int, by: str) -> ReadSoFar:
-    """`read_so_far`, bounded. Raises Problem 422 `too-much-read`, `column-unknown`; StoreError; ScheduleError."""
+    """`read_so_far`, bounded. Raises Problem 422 `too-much-read`, `unknown-column`; StoreError; ScheduleError."""
     schedule = lock.schedule()
     read = [name for name, n in zip(schedule.names, schedule.counts(step).tolist(), strict=True) if n]
     held = [store.domains[name] for name in read if name in store.domains]
@@ -132,7 +132,7 @@ def bounded_sums(lock: Lock, store: Store, step: int, by: str) -> ReadSoFar:
         with reading_store():
             return read_so_far(lock, store, step, by=by)
     except MixtureError as error:
-        if error.code != "column-unknown":
+        if error.code != "unknown-column":
             raise
         raise wrong_query("by", error.message, error.code, hint=error.hint) from error
 

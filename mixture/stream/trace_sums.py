@@ -64,7 +64,7 @@ def read_so_far(lock: Lock, store: Store, step: int, *, by: str = DOMAIN) -> Rea
     262,144 is half through); a row group of documents.parquet at a time; and the sums by value. Time: a pass over the
     places of all documents of the domains that were read, and over their column.
 
-    Errors: StoreError `column-unknown`, `too-many-values`, and where the store is not the lock's or can not be read;
+    Errors: StoreError `unknown-column`, `too-many-values`, and where the store is not the lock's or can not be read;
     ScheduleError `step-out-of-range`.
     """
     require_agreement(store, lock)
@@ -177,7 +177,7 @@ def _values_by_domain(store: Store, by: str) -> dict[str, Value] | None:
         known = [DOMAIN, *store.attributes, *labels.column_names[1:]]
         raise StoreError(
             f"neither documents nor the catalog of the store have a column '{by}'",
-            code="column-unknown",
+            code="unknown-column",
             hint=nearest(by, known) or f"there are {', '.join(known)}",
             column=by,
         )

@@ -139,7 +139,7 @@ def test_traces_are_tables_too(app: FastAPI, lock: Lock, store: Store):
         ("reads?domain=web&first_token=999999999", 422, "token-out-of-range"),
         ("reads?domain=web&first_token=1&from_step=61", 422, "step-out-of-range"),
         ("read-so-far?step=61", 422, "step-out-of-range"),
-        ("read-so-far?step=5&by=licenze", 422, "column-unknown"),
+        ("read-so-far?step=5&by=licenze", 422, "unknown-column"),
     ],
 )
 def test_what_there_is_not_is_a_problem(app: FastAPI, address: str, status: int, code: str):

@@ -49,7 +49,7 @@ def trace(
             return trace_view(mixture, wanted, ref=str(asked.ref), store=store)
         except (Problem, MixtureError) as error:
             problem = error if isinstance(error, Problem) else problem_of(error)
-            is_typed = problem.status_code in (404, 422) and problem.code != "column-unknown"  # a form offers columns
+            is_typed = problem.status_code in (404, 422) and problem.code != "unknown-column"  # a form offers columns
             if not is_typed or asked_page_format(request) is not None:
                 raise
             return trace_view(mixture, wanted, ref=str(asked.ref), store=store, refused=problem)

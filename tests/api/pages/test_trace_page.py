@@ -126,7 +126,7 @@ def test_what_can_not_be_answered_is_said(followed: tuple[LoadedMixture, Store],
         ("document=wob/7", 404, "document-unknown", True),
         ("domain=web", 422, "invalid-request", True),
         ("until=61", 422, "step-out-of-range", True),
-        ("until=5&by=licens", 422, "column-unknown", False),
+        ("until=5&by=licens", 422, "unknown-column", False),
     ],
 )
 def test_data_of_what_can_not_be_answered_are_a_problem(
