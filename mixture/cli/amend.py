@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mixture.cli.output import AsJson, LockFile, plain, print_json, print_table, table, terminal_width, width_of
+from mixture.cli.output import (
+    AsJson,
+    LockFile,
+    plain,
+    print_json,
+    print_table,
+    printable,
+    table,
+    terminal_width,
+    width_of,
+)
 from mixture.cli.plan import SHOWN_DOMAINS, WorldSize, agree, counts_as, replaced, require, store_of
 from mixture.cli.steps import STEP_HELP, StepText, parse_step
 from mixture.errors import MixtureError
@@ -189,7 +199,9 @@ def show(old: Lock, new: Lock | Plan, step: int, *, most: int | None) -> None:
     before = old.schedule()
     tokens = [int(schedule.tokens(schedule.steps).sum()) for schedule in (before, after)]
     stays = f"steps 0 to {step - 1:,} stay as they are" if step else "nothing of the run stays as it is"
-    print(f"{name}: {stays}")
+    print(f"{printable(name)}: {stays}")
+    if name != old.mixture:
+        print(f"  name    {printable(old.mixture)} → {printable(name)}: the spec names the run otherwise")
     print(f"  steps   {before.steps:,} → {after.steps:,}\n  tokens  {tokens[0]:,} → {tokens[1]:,}")
     for phase in phases:
         if phase.steps and phase.first_step + phase.steps > step:

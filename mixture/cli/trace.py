@@ -77,6 +77,9 @@ def trace(
     most: Annotated[int | None, typer.Option(min=1, metavar="N", help="List only the first N places of each.")] = None,
     arrow: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an Arrow IPC file instead.")] = None,
     *,
+    uneven: Annotated[
+        bool, typer.Option("--uneven", help="With --world-size: of ranks that may differ by one row, as streams do.")
+    ] = False,
     never: Annotated[bool, typer.Option("--never", help="With --at-step N: as --from-step N.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -84,6 +87,7 @@ def trace(
     from mixture.plan import read_lock
     from mixture.store import open_store
     from mixture.stream import read_so_far, trace_step
+    from mixture.stream.ranks import check_divisible
 
     backwards = bool(document) or documents is not None or token is not None
     asked = [step is not None, bool(document), documents is not None, token is not None, until_step is not None]
@@ -96,8 +100,8 @@ def trace(
     to_come = at_step if from_step is None else from_step
     if to_come is not None and not backwards:
         raise typer.BadParameter("what is still to come is that of documents or a token")
-    if step is None and (rank or world_size > 1):
-        raise typer.BadParameter("--rank and --world-size go with --step")
+    if step is None and (rank or world_size > 1 or uneven):
+        raise typer.BadParameter("--rank, --world-size and --uneven go with --step")
     if by is not None and until_step is None:
         raise typer.BadParameter("--by goes with --until-step")
     if most is not None and not backwards:
@@ -123,6 +127,8 @@ def trace(
     assert opened is not None, "refused above"
     if step is not None:
         number = step.of(steps)
+        if not uneven and held.schedule().batch_of(number) % world_size:
+            check_divisible(held.data, world_size, number)
         sequences = trace_step(held, opened, number, rank=rank, world_size=world_size)
         if arrow is not None:
             trace_arrow.write_sequences(arrow, sequences, opened.attributes)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from mixture.catalog import Catalog, read_catalog
 from mixture.errors import MixtureError, Place
-from mixture.file_names import STORE_FILE, STORE_TABLE
+from mixture.file_names import SPEC_FILE, STORE_FILE, STORE_TABLE
 from mixture.plan.diff_git import Revision
 from mixture.plan.diff_sides import Side, no_catalog, side_of
 from mixture.plan.lock_file import parse_lock, read_lock
@@ -20,7 +20,6 @@ from mixture.spec import load_spec, parse_spec
 from mixture.spec.tables import named_tables
 from mixture.units import quote
 
-SPEC_FILE = "mixture.yaml"
 SPEC_SUFFIXES = (".yaml", ".yml")
 LFS_POINTER = b"version https://git-lfs"
 

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from mixture.errors import Place
+from mixture.file_names import SPEC_FILE
 from mixture.spec.errors import refuse
 from mixture.units import quote
 
@@ -26,7 +27,9 @@ def read_source(path: Path) -> bytes:
     except FileNotFoundError:
         refuse(place, "there is no such file", code="file-missing")
     except IsADirectoryError:
-        refuse(place, "this is a directory", code="file-unreadable", hint="a YAML file is right here")
+        spec = path / SPEC_FILE
+        hint = f"did you mean {spec}?" if spec.is_file() else "expected a YAML file"
+        refuse(place, "this is a directory", code="file-unreadable", hint=hint)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         refuse(place, f"this can not be read: {reason}", code="file-unreadable")

@@ -277,6 +277,6 @@ def _no_store(folder: Path) -> StoreError:
     place = Place(file=str(folder))
     if not folder.exists():
         return StoreError("no such folder", code="store-missing", place=place, hint="`mixture ingest` makes one")
-    return StoreError(
-        f"has no {MANIFEST}", code="store-missing", place=place, hint="a store without it is not complete"
-    )
+    inside = sorted(path.parent for path in folder.glob(f"*/{MANIFEST}"))
+    hint = f"did you mean {inside[0]}?" if inside else "a store without it is not complete"
+    return StoreError(f"has no {MANIFEST}", code="store-missing", place=place, hint=hint)

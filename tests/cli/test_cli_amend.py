@@ -30,6 +30,7 @@ def test_a_look_writes_nothing_and_out_writes_a_lock_that_its_spec_gives(small: 
     looked = run("amend", small / "mixture.lock.json", spec, "--at-step", 25, "--consumed-step", 24).stdout
     assert "steps 0 to 24 stay as they are" in looked
     assert "steps   100 → 60" in looked
+    assert "  name  " not in looked
     assert "nothing was written" in looked
     assert sorted(small.iterdir()) == before
     out = small / "new.lock.json"
@@ -44,6 +45,12 @@ def test_a_look_writes_nothing_and_out_writes_a_lock_that_its_spec_gives(small: 
         json.loads(run("history", path, "--step", 25, "--json").stdout) for path in (out, small / "mixture.lock.json")
     ]
     assert histories[0] == histories[1]
+
+
+def test_a_spec_of_another_name_renames_the_run_and_that_is_said(small: Path, run) -> None:
+    spec = edited(small / "mixture.yaml", "other.yaml", ("mixture: small", "mixture: other"))
+    looked = run("amend", small / "mixture.lock.json", spec, "--at-step", 25).stdout
+    assert "  name    small → other: the spec names the run otherwise\n" in looked
 
 
 def test_json_has_exact_figures_by_domain(small: Path, run) -> None:

@@ -26,6 +26,12 @@ def test_a_plan_shows_phases_domains_and_findings(small: Path, run) -> None:
     assert plan["lockable"] is True
 
 
+def test_a_folder_is_not_a_spec_and_the_spec_in_it_is_named(small: Path, run) -> None:
+    assert f"did you mean {small / 'mixture.yaml'}?" in run("plan", small, code=1).stderr
+    (small / "mixture.yaml").unlink()
+    assert "expected a YAML file" in run("plan", small, code=1).stderr
+
+
 def test_a_plan_says_where_the_weights_of_a_phase_change_inside_of_it(small: Path, run) -> None:
     assert "change at step" not in run("plan", small / "mixture.yaml").stdout
     edit(small / "mixture.yaml", "phase: second", "phase: second\n    transition: {steps: 8, parts: 3}")

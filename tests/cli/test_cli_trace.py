@@ -178,11 +178,16 @@ def test_what_there_is_not_is_refused_and_what_makes_no_sense_is_wrong_usage(tra
         (("--document", "wob/7"), "document-unknown"),
         (("--step", 60), "step-out-of-range"),
         (("--step", 1, "--rank", 3, "--world-size", 2), "rank-invalid"),
-        (("--until-step", 3, "--by", "licenze"), "column-unknown"),
+        (("--step", 1, "--world-size", 5), "batch-not-divisible"),
+        (("--until-step", 3, "--by", "licenze"), "unknown-column"),
         (("--domain", "wob", "--token", 1), "unknown-domain"),
         (("--documents", folder / "none"), "mask-file-missing"),
     ):
         assert f"error[{code}]" in run("trace", lock, *store, *ask, code=1).stderr
+    ranks = [
+        run("trace", lock, *store, "--step", 1, "--world-size", 5, "--rank", r, "--uneven", "--json") for r in (0, 4)
+    ]
+    assert [len(lines(rank.stdout)) for rank in ranks] == [4, 5], "24 sequences, as a stream of uneven ranks has them"
     for usage in (
         store,
         ("--step", 1),
@@ -193,6 +198,7 @@ def test_what_there_is_not_is_refused_and_what_makes_no_sense_is_wrong_usage(tra
         (*store, "--step", 1, "--from-step", 1),
         (*store, "--document", "web/1", "--never", "--at-step", 1, "--from-step", 1),
         (*store, "--document", "web/1", "--rank", 1),
+        (*store, "--document", "web/1", "--uneven"),
         (*store, "--step", 1, "--by", "licence"),
         (*store, "--step", 1, "--most", 1),
         (*store, "--step", 1, "--json", "--arrow", "x"),

@@ -175,6 +175,12 @@ def test_where_there_is_no_store_it_says_so(tmp_path: Path, kind: str):
         with pytest.raises(StoreError) as caught:
             call(path)
         assert caught.value.code == "store-missing"
+    if kind == "empty":
+        (path / "inside").mkdir()
+        (path / "inside" / "store.json").write_text("{}")
+        with pytest.raises(StoreError) as caught:
+            open_store(path)
+        assert caught.value.hint == f"did you mean {path / 'inside'}?"
 
 
 def test_verifying_finds_ids_outside_of_the_vocabulary_and_names_the_document(tmp_path: Path):
