@@ -12,6 +12,7 @@ from __future__ import annotations
 import errno
 import json
 import logging
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
@@ -127,7 +128,7 @@ class Problem(HTTPException):
 class FieldError(BaseModel):
     """One fault. `pointer` is a JSON Pointer into the body, or into the path's, query's or header's parameters."""
 
-    detail: str = Field(examples=["Input should be a finite number"])
+    detail: str = Field(examples=["must be a finite number"])
     in_: str | None = Field(None, alias="in", examples=["body"], description="body, query, path, header or file")
     pointer: str | None = Field(None, examples=["/loss/web"])
     code: str | None = Field(None, examples=["finite_number"])
@@ -145,7 +146,7 @@ class ProblemBody(BaseModel):
     title: str = Field(examples=["Unprocessable Content"])
     status: int = Field(examples=[422])
     code: str = Field(examples=["invalid-request"], description="Stable; also in the header X-Error-Code.")
-    detail: str = Field(examples=["body /loss/web: Input should be a finite number"])
+    detail: str = Field(examples=["body /loss/web: must be a finite number"])
     instance: str = Field(examples=["/v1/runs/r1/progress"])
     trace_id: str | None = Field(None, examples=["0f3a9c2b7d5e4f60"])
     hint: str | None = Field(None, examples=["a finite number is right here"])
@@ -336,8 +337,8 @@ def _in_words(fault: Mapping[str, Any], request: Request) -> Mapping[str, Any]:
     if fault["type"] == "missing":
         return {**fault, "hint": _field(described, operation, fault["loc"]).get("description")}
     names = {one["name"]: one.get("description") for one in operation.get("parameters", ())}
-    words = names.get(fault["loc"][-1]) or "another form is right here"
-    return {**fault, "msg": f"this has not the form that is right here: {words}"}
+    words = names.get(fault["loc"][-1])
+    return {**fault, "msg": f"has another form than expected: {words}" if words else "has another form than expected"}
 
 
 def _field(described: Mapping[str, Any], operation: Mapping[str, Any], loc: Sequence[object]) -> Mapping[str, Any]:
@@ -381,7 +382,7 @@ def invalid(errors: Sequence[Mapping[str, Any]], num_errors: int | None = None) 
             found.append({"detail": f"not JSON: {one['ctx']['error']}", "in": "body", "code": "json_invalid"})
             continue
         pointer = "".join(f"/{pointer_token(part)}" for part in path)
-        found.append({"detail": one["msg"], "in": where, "pointer": pointer, "code": one["type"]})
+        found.append({"detail": _plain_words(one["msg"]), "in": where, "pointer": pointer, "code": one["type"]})
         if one.get("hint"):
             found[-1]["hint"] = one["hint"]
     first = found[0]
@@ -389,6 +390,38 @@ def invalid(errors: Sequence[Mapping[str, Any]], num_errors: int | None = None) 
     more = f", and {num_errors - 1:,} more" if num_errors > 1 else ""
     detail = f"{first['in']} {first.get('pointer', '')}".rstrip() + f": {first['detail']}{more}"
     return Problem(422, detail, hint=first.get("hint"), errors=found, num_errors=num_errors)
+
+
+_WORDS = (
+    (r"Input should be a valid integer.*", "must be an integer"),
+    (r"Input should be a valid number.*", "must be a number"),
+    (r"Input should be a valid boolean.*", "must be true or false"),
+    (r"Input should be a valid string", "must be a text"),
+    (r"Input should be a valid (?:list|tuple)", "must be a list"),
+    (r"Input should be (?:a valid dictionary|an object).*", "must be an object"),
+    (r"Input should be a finite number", "must be a finite number"),
+    (r"Input should be greater than or equal to (.+)", r"must be at least \1"),
+    (r"Input should be less than or equal to (.+)", r"must be at most \1"),
+    (r"Input should be (greater|less) than (.+)", r"must be \1 than \2"),
+    (r"Input should be ('.+)", r"expected one of: \1"),
+    (r"String should have at (least|most) (\d+) (characters?)", r"must be at \1 \2 \3"),
+    (r"(?:List|Dictionary|Tuple|Set) should have at (least|most) (\d+ items?) after validation, not (.+)",
+     r"must have at \1 \2, and has \3"),
+    (r"Value should have at (least|most) (\d+) items? after validation, not (.+)",
+     r"must have a length of at \1 \2, not \3"),
+    (r"Field required", "is missing"),
+    (r"Extra inputs are not permitted", "unknown key"),
+    (r"Value error, (.+)", r"\1"),
+)  # fmt: skip
+"""Messages of pydantic, and how this service words them."""
+
+
+def _plain_words(message: str) -> str:
+    for pattern, words in _WORDS:
+        match = re.fullmatch(pattern, message, re.DOTALL)
+        if match is not None:
+            return match.expand(words)
+    return message
 
 
 def pointer_token(part: object) -> str:

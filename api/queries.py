@@ -102,7 +102,7 @@ def check_names(given: QueryParams, known: Mapping[str, Mapping[str, Any]]) -> N
 
 
 DIGITS = re.compile(r"-?[0-9]+", re.ASCII)
-NOT_DIGITS = "a whole number is right here, in digits"
+NOT_DIGITS = "must be an integer, in digits"
 
 
 def _holds(schema: Mapping[str, Any], kind: str) -> bool:

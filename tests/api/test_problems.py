@@ -199,3 +199,24 @@ def test_half_a_character_in_an_address_is_still_json(served: httpx2.Client):
     answer = served.get("/v1/mixtures/%ED%B3%BF")
     json.loads(answer.content)
     assert answer.status_code == 422
+
+
+def test_what_is_wrong_with_a_value_is_said_in_this_service_s_words(client: httpx2.Client):
+    for address, detail in (
+        ("/v1/mixtures?limit=0", "query /limit: must be at least 1"),
+        ("/v1/mixtures?limit=1001", "query /limit: must be at most 1000"),
+        ("/v1/mixtures?limit=x", "query /limit: must be an integer, in digits"),
+        ("/v1/mixtures/demo/crossings", "query /epochs: is missing"),
+        ("/v1/mixtures/demo/crossings?epochs=1&passing=maybe", "query /passing: must be true or false"),
+        (f"/v1/catalogs/demo/sums?where={'x' * 10_001}", "query /where: must be at most 10000 characters"),
+        ("/v1/catalogs/demo/domains/books/examples?kind=x", "query /kind: expected one of: 'typical' or 'random'"),
+    ):
+        assert is_problem(client.get(address), 422, "invalid-request")["detail"] == detail, address
+    for body, detail in (
+        ({"phases": 3}, "body /phases: must be an object"),
+        ({"by": 3}, "body /by: must be a text"),
+        ({"bugdet": "5"}, "body /bugdet: unknown key"),
+        ({"budget": "5" * 81}, "body /budget: must have a length of at most 80, not 81"),
+    ):
+        answer = client.post("/v1/mixtures/demo/what-if", json=body)
+        assert is_problem(answer, 422, "invalid-request")["detail"] == detail, body

@@ -198,7 +198,7 @@ def test_every_page_has_a_parameter_once_and_a_whole_number_in_digits(pages):
         ("/mixtures/demo/what-if?until:pretrain=5", "unknown-parameter", "Did you mean 'until:pretraining'?"),
         ("/mixtures/demo/what-if?share:pretraining:wob=5", "unknown-parameter", "'share:pretraining:web'?"),
         ("/mixtures/demo/what-if.yaml?bugdet=5", "unknown-parameter", "Did you mean 'budget'?"),
-        ("/catalogs/demo?measure=epoch", "invalid-request", "<p>Parameter 'measure': Input should be"),
+        ("/catalogs/demo?measure=epoch", "invalid-request", "<p>Parameter 'measure': expected one of: "),
         ("/catalogs/demo?rows=kin", "unknown-column", "Did you mean 'kind'?"),
         ("/catalogs/demo?sort=nam", "unknown-sort", "Did you mean 'name'?"),
         ("/mixtures/demo/steps/5?by=kin", "unknown-column", "Did you mean 'kind'?"),

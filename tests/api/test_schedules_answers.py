@@ -70,6 +70,8 @@ def test_answers_are_those_that_the_command_line_prints(client: httpx2.Client, n
     passed = client.get(f"{here}/crossings", params={"epochs": ["0.5", "1"]}).raise_for_status().json()["items"]
     assert passed == printed(name, "show", "--crossings", "0.5,1")
     assert any(row["step"] is not None for row in passed)
+    passing = client.get(f"{here}/crossings", params={"epochs": ["0.5", "1"], "passing": "true"}).json()["items"]
+    assert passing == [row for row in passed if row["step"] is not None]
     of_one = client.get(f"{here}/crossings", params={"epochs": ["0.5", "1"], "domain": domain.name}).json()["items"]
     assert of_one == [row for row in passed if row["domain"] == domain.name]
 
