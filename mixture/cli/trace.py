@@ -68,7 +68,7 @@ def trace(
         typer.Option(
             parser=parse_step,
             metavar="N",
-            help="Only what is still to come from step N on: what a takedown would hide.",
+            help="Of documents or a token: only what is still to come from step N on, which a takedown would hide.",
         ),
     ] = None,
     at_step: Annotated[
@@ -90,6 +90,12 @@ def trace(
     from mixture.stream.ranks import check_divisible
 
     backwards = bool(document) or documents is not None or token is not None
+    to_come = at_step if from_step is None else from_step
+    if to_come is not None and not backwards:
+        raise typer.BadParameter(
+            "what is still to come is listed for documents or a token; in sums, by domain or by columns of the"
+            " catalog, `mixture show LOCK --step N` has it"
+        )
     asked = [step is not None, bool(document), documents is not None, token is not None, until_step is not None]
     if sum(asked) != 1:
         raise typer.BadParameter("say one of --step, --document, --documents, --domain with --token, --until-step")
@@ -97,9 +103,6 @@ def trace(
         raise typer.BadParameter("say --domain and --token together")
     if never != (at_step is not None) or (never and from_step is not None):
         raise typer.BadParameter("say --from-step N, or --never and --at-step N together")
-    to_come = at_step if from_step is None else from_step
-    if to_come is not None and not backwards:
-        raise typer.BadParameter("what is still to come is that of documents or a token")
     if step is None and (rank or world_size > 1 or uneven):
         raise typer.BadParameter("--rank, --world-size and --uneven go with --step")
     if by is not None and until_step is None:

@@ -204,3 +204,5 @@ def test_what_there_is_not_is_refused_and_what_makes_no_sense_is_wrong_usage(tra
         (*store, "--step", 1, "--json", "--arrow", "x"),
     ):
         run("trace", lock, *usage, code=2)
+    coming = run("trace", lock, *store, "--from-step", 5, "--by", "licence", code=2).stderr
+    assert "mixture show LOCK --step N" in " ".join(coming.replace("│", " ").split())
