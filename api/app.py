@@ -34,6 +34,7 @@ from api.queries import KnownNames
 from api.services import Services
 from api.settings import Settings, load_settings
 from api.token_watch import Revocable
+from api.turns import Turns
 from mixture._version import __version__
 
 ENDING = (signal.SIGTERM, signal.SIGINT)
@@ -103,6 +104,7 @@ def _middleware(services: Services) -> list[Middleware]:
         Middleware(Revocable, watch=services.token_watch),
         *([cors] if settings.cors_origins else []),
         Middleware(Limits, rate=services.rate, max_body_bytes=settings.max_body_bytes),
+        Middleware(Turns),
         Middleware(Suffixes),
         Middleware(Heads),
     ]

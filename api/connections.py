@@ -11,7 +11,8 @@ import asyncio
 import resource
 import socket
 import struct
-from typing import Any
+from collections import Counter
+from typing import Any, ClassVar
 
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
@@ -46,6 +47,11 @@ def most_connections() -> int:
     return max(16, resource.getrlimit(resource.RLIMIT_NOFILE)[0] * 3 // 8)
 
 
+def most_of_one_address() -> int:
+    """Three quarters of the connections: a proxy in front may need many, and nobody all."""
+    return most_connections() * 3 // 4
+
+
 class Connection(AutoHTTPProtocol):  # type: ignore[misc, valid-type] # which of uvicorn's is known when it is imported
     """uvicorn's connection, closed where a request's head is not there in time or an answer is not read, or at once
     where there are too many connections."""
@@ -54,6 +60,7 @@ class Connection(AutoHTTPProtocol):  # type: ignore[misc, valid-type] # which of
     answer_seconds = ANSWER_SECONDS
     stream_seconds = STREAM_SECONDS
     answers_bytes = ANSWERS_BYTES
+    _addresses: ClassVar[Counter[str]] = Counter()
     _waiting: asyncio.TimerHandle | None = None
     _looking: asyncio.TimerHandle | None = None
     unread_bytes = 0
@@ -65,7 +72,9 @@ class Connection(AutoHTTPProtocol):  # type: ignore[misc, valid-type] # which of
     def connection_made(self, transport: asyncio.Transport) -> None:
         """A client has come."""
         super().connection_made(transport)
-        if len(self.connections) > most_connections():
+        host = self._host()
+        self._addresses[host] += 1
+        if len(self.connections) > most_connections() or self._addresses[host] > most_of_one_address():
             transport.write(FULL)
             transport.close()
             return
@@ -83,7 +92,11 @@ class Connection(AutoHTTPProtocol):  # type: ignore[misc, valid-type] # which of
             self._looking.cancel()
             self._looking = None
         self.unread_bytes = 0
+        type(self)._addresses -= Counter([self._host()])  # those of none are left out
         super().connection_lost(exc)
+
+    def _host(self) -> str:
+        return str(self.client[0]) if self.client else ""
 
     def pause_writing(self) -> None:
         """The client takes an answer more slowly than it is made."""

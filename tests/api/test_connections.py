@@ -196,3 +196,18 @@ def test_answers_that_nobody_reads_are_cut_where_there_are_too_many(large):
         with asked(port, "/whole") as reading:
             assert is_whole(reading)
         assert any(is_whole(one) for one in unread if one not in first)
+
+
+def test_one_address_does_not_take_all_connections(make_app, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("api.connections.most_connections", lambda: 16)
+    with ExitStack() as opened, port_of(make_app(), Connection) as port:
+        for _ in range(16):
+            one = opened.enter_context(socket.socket())
+            one.bind(("127.0.0.2", 0))
+            one.settimeout(30)
+            one.connect(("127.0.0.1", port))
+            one.sendall(HALF)
+        assert one.recv(1 << 16).startswith(b"HTTP/1.1 503 "), "more than three quarters are of one address"
+        with opened.enter_context(connected(port)) as other:
+            other.sendall(WHOLE)
+            assert other.recv(1 << 16).startswith(b"HTTP/1.1 200 ")

@@ -47,8 +47,8 @@ QUIET_SECONDS = 5.0
 ROUTE_SECONDS = 0.7
 TIMES = 10
 """The polite client's 99th percentile is at most that many times as long as it is without others."""
-LEAST_SECONDS = 0.1
-"""And a tenth of a second is always allowed."""
+LEAST_SECONDS = 0.25
+"""And a quarter of a second is always allowed: machines that run tests are busy."""
 MOST_MEMORY = 1 << 30
 """Of the service, at its end."""
 OPEN = 1000
@@ -74,6 +74,9 @@ class Hostile:
         body = "Content-Type: application/json\r\nContent-Length: {}\r\n\r\n"
         for _ in range(8):
             self._send(f"{head}\r\n".encode())  # its answer is not read
+        for _ in range(20):
+            self._send(f"{head}\r\n".encode())
+            self._open.pop().close()  # nobody waits for it
         for _ in range(40):
             self._send(f"{head}X-More: ".encode())
         for _ in range(4):
@@ -89,6 +92,7 @@ class Hostile:
         one = socket.socket()
         one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         one.settimeout(0.05)
+        one.bind(("127.0.0.2", 0))  # not the polite client's address
         self._open.append(one)
         with suppress(OSError):
             one.connect(("127.0.0.1", self._port))

@@ -1,0 +1,75 @@
+"""Turns of a client: a few of its requests are worked on at a time, the others wait, so that who asks for much at once
+waits for itself and not others for it."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+import anyio
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from api.addresses import own_path
+from api.limits import BODILESS, UNLIMITED, client_of
+from api.problems import Problem, answer
+
+TURNS_EACH = 4
+"""Requests of one client that are worked on at a time. What computes takes the interpreter from all others."""
+MOST_WAITING = 256
+"""Requests of one client that wait for a turn."""
+
+
+class Turns:
+    """Middleware: a request has its turn until its answer begins; what is streamed then has places of its own.
+
+    A request whose client has left while it waited is not worked on. One that was begun keeps its turn until its thread
+    ends, whether or not somebody still waits for it.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        self._clients: dict[str, anyio.CapacityLimiter] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or own_path(scope) in UNLIMITED:
+            await self.app(scope, receive, send)
+            return
+        client = client_of(scope)
+        turns = self._clients.setdefault(client, anyio.CapacityLimiter(TURNS_EACH))
+        if turns.statistics().tasks_waiting >= MOST_WAITING:
+            detail = f"{MOST_WAITING} requests of this client wait already"
+            problem = Problem(503, detail, code="busy", headers={"Retry-After": "5"})
+            await answer(Request(scope), problem)(scope, receive, send)
+            return
+        first: Message | None = None
+
+        async def again() -> Message:
+            nonlocal first
+            message, first = first, None
+            return message or await receive()
+
+        async def begun(message: Message) -> None:
+            turn.close()
+            await send(message)
+
+        with ExitStack() as turn:
+            waits = turns.available_tokens <= 0
+            try:
+                await turns.acquire_on_behalf_of(turn)
+            finally:
+                self._forget(client)
+            turn.callback(self._forget, client)
+            turn.callback(turns.release_on_behalf_of, turn)
+            if waits and scope["method"] in BODILESS:
+                with anyio.CancelScope() as at_once:
+                    at_once.cancel()
+                    first = await receive()
+                if first is not None and first["type"] == "http.disconnect":
+                    return
+            await self.app(scope, again, begun)
+
+    def _forget(self, client: str) -> None:
+        """Clients without a request are not kept."""
+        turns = self._clients.get(client)
+        if turns is not None and not turns.borrowed_tokens and not turns.statistics().tasks_waiting:
+            del self._clients[client]
