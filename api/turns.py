@@ -1,5 +1,5 @@
-"""Turns of a client: a few of its requests are worked on at a time, the others wait, so that who asks for much at once
-waits for itself and not others for it."""
+"""Turns of a client: a few of its reads are worked on at a time and the others wait, so that who asks for much at once
+waits for itself, and others do not. Writes and what-ifs have places of their own, where they wait without a thread."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from api.limits import BODILESS, UNLIMITED, client_of
 from api.problems import Problem, answer
 
 TURNS_EACH = 4
-"""Requests of one client that are worked on at a time. What computes takes the interpreter from all others."""
+"""Reads of one client that are worked on at a time. What computes takes the interpreter from all others."""
 MOST_WAITING = 256
-"""Requests of one client that wait for a turn."""
+"""Reads of one client that wait for a turn."""
 
 
 class Turns:
@@ -31,7 +31,7 @@ class Turns:
         self._clients: dict[str, anyio.CapacityLimiter] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or own_path(scope) in UNLIMITED:
+        if scope["type"] != "http" or scope["method"] not in BODILESS or own_path(scope) in UNLIMITED:
             await self.app(scope, receive, send)
             return
         client = client_of(scope)
@@ -60,7 +60,7 @@ class Turns:
                 self._forget(client)
             turn.callback(self._forget, client)
             turn.callback(turns.release_on_behalf_of, turn)
-            if waits and scope["method"] in BODILESS:
+            if waits:
                 with anyio.CancelScope() as at_once:
                     at_once.cancel()
                     first = await receive()
