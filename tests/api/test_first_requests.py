@@ -49,12 +49,16 @@ def test_while_first_requests_are_worked_on_others_are_answered(make_app, monkey
         return work(*arguments, **options)
 
     async def asked() -> None:
-        transport = httpx2.ASGITransport(app)
-        async with httpx2.AsyncClient(transport=transport, base_url="http://service", timeout=60) as client:
+        def client_at(host: str) -> httpx2.AsyncClient:
+            transport = httpx2.ASGITransport(app, client=(host, 1))
+            return httpx2.AsyncClient(transport=transport, base_url="http://service", timeout=60)
+
+        async with client_at("10.0.0.0") as client:
             made = await client.put("/v1/mixtures/small", json=NEW, headers=headers)
             assert made.status_code == 201
             monkeypatch.setattr(slow, slowly)
-            first = [asyncio.create_task(client.get(address)) for address in addresses]
+            many = [client_at(f"10.0.0.{number}") for number in range(1, MANY + 1)]
+            first = [asyncio.create_task(one.get(address)) for one, address in zip(many, addresses, strict=True)]
             try:
                 while not calls:
                     await asyncio.sleep(0.01)
@@ -65,6 +69,8 @@ def test_while_first_requests_are_worked_on_others_are_answered(make_app, monkey
             finally:
                 go_on.set()
             assert {answer.status_code for answer in await asyncio.gather(*first)} == {200}
+            for one in many:
+                await one.aclose()
 
     asyncio.run(asked())
     assert len(calls) == len(set(addresses)), "one computation for one question"
