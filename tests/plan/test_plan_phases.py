@@ -200,15 +200,15 @@ def test_a_vanished_phase_that_is_accepted_is_listed_without_steps(write_spec):
 
 def test_a_last_phase_that_a_smaller_budget_leaves_next_to_nothing_is_a_warning(write_spec):
     for lengths, budget, steps in (
-        (("until: step 1990", ""), "2000 steps", 10),
-        (("share: 50%", "steps: 995", ""), "2000 steps", 5),
+        (("until: step 1999", ""), "2000 steps", 1),
+        (("share: 50%", "steps: 999", ""), "2000 steps", 1),
         (("tokens: 253K", ""), "256K tokens", None),
-        (("until: step 1980", ""), "2000 steps", None),  # 1% is not less than 1%
-        (("until: 99.9%", ""), "2000 steps", None),  # shrinks with the budget
-        (("until: step 1990", "steps: 10"), "2000 steps", None),  # its length is written
+        (("until: step 1998", ""), "2000 steps", None),  # 0.1% is not less than 0.1%
+        (("until: 99.95%", ""), "2000 steps", None),  # shrinks with the budget
+        (("until: step 1999", "steps: 1"), "2000 steps", None),  # its length is written
         (("until: 255_990 tokens", ""), "2000 steps", None),  # vanishes: an error
         (("",), "1 step", None),
-        (("until: 255K tokens", ""), "256K tokens", 8),
+        (("until: 255_872 tokens", ""), "256K tokens", 1),
     ):
         spec = write_spec(*(phase(name, one) for name, one in zip("abc", lengths, strict=False)), budget=budget)
         plan = make_plan(spec)
