@@ -24,18 +24,20 @@ class Turns:
 
     A request whose client has left while it waited is not worked on. One that was begun keeps its turn until its thread
     ends, whether or not somebody still waits for it.
+
+    clients: those with a read under way, by address
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
-        self._clients: dict[str, anyio.CapacityLimiter] = {}
+        self.clients: dict[str, anyio.CapacityLimiter] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["method"] not in BODILESS or own_path(scope) in UNLIMITED:
             await self.app(scope, receive, send)
             return
         client = client_of(scope)
-        turns = self._clients.setdefault(client, anyio.CapacityLimiter(TURNS_EACH))
+        turns = self.clients.setdefault(client, anyio.CapacityLimiter(TURNS_EACH))
         if turns.statistics().tasks_waiting >= MOST_WAITING:
             detail = f"{MOST_WAITING} requests of this client wait already"
             problem = Problem(503, detail, code="busy", headers={"Retry-After": "5"})
@@ -70,6 +72,6 @@ class Turns:
 
     def _forget(self, client: str) -> None:
         """Clients without a request are not kept."""
-        turns = self._clients.get(client)
+        turns = self.clients.get(client)
         if turns is not None and not turns.borrowed_tokens and not turns.statistics().tasks_waiting:
-            del self._clients[client]
+            del self.clients[client]

@@ -71,7 +71,7 @@ def until(holds: Callable[[], bool]) -> None:
 
 
 def waiting(app: Turns, client: str) -> int:
-    turns = app._clients.get(client)
+    turns = app.clients.get(client)
     return 0 if turns is None else turns.statistics().tasks_waiting
 
 
@@ -85,7 +85,7 @@ def test_of_one_client_a_few_requests_are_worked_on_and_another_is_answered_besi
         assert slow.begun.count("10.0.0.1") == TURNS_EACH
         slow.go.set()
         assert list(map(answered, many)) == [(200, b"ok")] * len(many)
-        until(lambda: not app._clients)
+        until(lambda: not app.clients)
 
 
 def test_a_client_that_left_while_it_waited_is_not_worked_for(request_of: Sender):
