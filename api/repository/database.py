@@ -17,7 +17,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from api.repository.disk import Held, usable
+from api.repository.disk import Held, unusable, usable
 from api.repository.errors import RepositoryError
 from api.repository.models import Base
 
@@ -98,9 +98,7 @@ def reached() -> Iterator[None]:
                 hint="put a copy of it in its place, and start the service anew",
             ) from error
         if _primary_code(error) in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR):
-            raise RepositoryError(
-                f"the service's folder can not be used: {getattr(error, 'orig', error)}", code="data-dir-unusable"
-            ) from error
+            raise unusable(str(getattr(error, "orig", error))) from error
         if not isinstance(error, OperationalError | InterfaceError | PoolTimeoutError | sqlite3.OperationalError):
             raise
         raise RepositoryError(

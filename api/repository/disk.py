@@ -14,12 +14,17 @@ FOLDER_MODE, FILE_MODE = 0o700, 0o600
 
 @contextmanager
 def usable() -> Iterator[None]:
-    """Say without its path that the folder can not be used: it is full, gone, read-only. Raises `data-dir-unusable`."""
+    """Say without its path that the folder cannot be used: it is full, gone, read-only. Raises `data-dir-unusable`."""
     try:
         yield
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise RepositoryError(f"the service's folder can not be used: {reason}", code="data-dir-unusable") from error
+        raise unusable(reason) from error
+
+
+def unusable(reason: str) -> RepositoryError:
+    """That the folder cannot be used, and why."""
+    return RepositoryError(f"the service's folder cannot be used: {reason}", code="data-dir-unusable")
 
 
 def make_folder(path: Path) -> None:
