@@ -125,7 +125,7 @@ def _decoded(body: bytes, model: type[BaseModel]) -> BaseModel:
         raise InvalidBodyError(errors, error.error_count()) from error
     except RepeatedKeyError as error:
         key = error.key[:LONGEST_SHOWN]
-        detail = f"the key {key!r} stands more than once in an object"
+        detail = f"the key {key!r} is given more than once in an object"
         raise Problem(422, detail, errors=[{"in": "body", "detail": detail}], facts={"key": key}) from error
     except json.JSONDecodeError as error:
         raise _not_json(error.msg) from error

@@ -66,7 +66,7 @@ def _inside(folder: Path) -> list[Path]:
 @lru_cache(maxsize=256)
 def _tell(folder: Path, why: str) -> None:
     """Say it once, not at each look."""
-    logger.warning("the folder %s can not be read: %s", folder, why)
+    logger.warning("the folder %s cannot be read: %s", folder, why)
 
 
 def _is_mixture(folder: Path) -> bool:

@@ -97,7 +97,7 @@ def check_names(given: QueryParams, known: Mapping[str, Mapping[str, Any]]) -> N
             detail = f"there is no parameter {shown!r} here"
             raise wrong_query(shown, detail, "unknown-parameter", hint=hint, parameter=shown)
         if times > 1 and not _holds(known[name], "array"):
-            detail = f"the parameter {name!r} stands more than once, and has one value"
+            detail = f"the parameter {name!r} is given more than once, and takes one value"
             raise wrong_query(name, detail, "invalid-request", parameter=name)
 
 

@@ -45,7 +45,7 @@ def sorted_rows(rows: Sequence[RowView], columns: Sequence[str], measure: Measur
     known = (NAME, TITLE, TOTAL, *FIELDS, *(f"{COLUMN}{value}" for value in columns))
     if key not in known:
         hint = nearest(key, known) or f"right here: {', '.join(known[:20])}"
-        raise wrong_query("sort", f"rows can not be sorted by {key!r}", "unknown-sort", hint=hint)
+        raise wrong_query("sort", f"rows cannot be sorted by {key!r}", "unknown-sort", hint=hint)
     place = columns.index(key.removeprefix(COLUMN)) if key.startswith(COLUMN) else 0
 
     def figure(row: RowView) -> float | str | None:

@@ -49,7 +49,7 @@ def asked_column(catalog: Catalog, domain_column: str, by: str | None, overview:
 def known_column(by: str, columns: Sequence[str]) -> str:
     """The column, where it is one of these. Raises Problem 422 `unknown-column`."""
     if by not in columns:
-        hint = nearest(by, columns) or (f"right here: {', '.join(columns[:20])}" if columns else None)
+        hint = nearest(by, columns) or (f"expected one of: {', '.join(columns[:20])}" if columns else None)
         raise wrong_query("by", f"domains can not be grouped by {by!r}", "unknown-column", hint=hint)
     return by
 
@@ -58,8 +58,8 @@ def known_order(sort: str, columns: Sequence[str]) -> str:
     """The column of an order; `-` before it: the largest first. Raises Problem 422 `unknown-sort`."""
     column = sort.removeprefix("-")
     if column not in columns:
-        hint = nearest(column, columns) or f"right here: {', '.join(columns[:20])}"
-        raise wrong_query("sort", f"domains can not be sorted by {column!r}", "unknown-sort", hint=hint)
+        hint = nearest(column, columns) or f"expected one of: {', '.join(columns[:20])}"
+        raise wrong_query("sort", f"domains cannot be sorted by {column!r}", "unknown-sort", hint=hint)
     return column
 
 

@@ -132,7 +132,7 @@ def test_domains_are_in_order_of_any_column(small, sort, names):
     ("asked", "code", "hint"),
     [
         ({"by": "kin"}, "unknown-column", "did you mean 'kind'?"),
-        ({"by": "tokens"}, "unknown-column", "right here: kind, quality, domain"),
+        ({"by": "tokens"}, "unknown-column", "expected one of: kind, quality, domain"),
         ({"sort": "-epoch"}, "unknown-sort", "did you mean 'epochs'?"),
         ({"sort": "weight:main"}, "unknown-sort", None),
     ],
