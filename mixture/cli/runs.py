@@ -237,14 +237,12 @@ def _standing_text(run: Mapping[str, Any]) -> str:
 
 def _entry_text(entry: Mapping[str, Any], steps: int | None) -> str:
     text = f"{entry['at']}  step {entry['step']:,}" + (f" of {steps:,}" if steps else "")
-    losses: Mapping[str, float | str | None] = entry["loss"] or {}
+    losses: Mapping[str, float | str] = entry["loss"] or {}
     if entry.get("lock"):
         text += f"  from here on under lock {entry['lock'][:12]}"
     return text + "".join(f"  {name} {_loss_text(loss)}" for name, loss in losses.items())
 
 
-def _loss_text(loss: float | str | None) -> str:
-    """A loss, which the service writes as a word where it is no finite number."""
-    if loss is None:
-        return "null"
+def _loss_text(loss: float | str) -> str:
+    """A loss, which the service writes as a word where it is not a finite number."""
     return loss if isinstance(loss, str) else f"{loss:.4f}"

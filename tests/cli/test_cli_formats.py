@@ -127,7 +127,7 @@ def test_counts_of_an_import_may_have_the_units_of_a_spec(run, small, tmp_path):
     assert "batch: 16 sequences" in text
     assert "sequence_length: 1000" in text
     refused = run(*asked, "-o", tmp_path / "no", "--batch", "16 steps", code=1).stderr
-    assert refused == "error[wrong-unit]: '16 steps' is in steps (right here: 11264 sequences)\n"
+    assert refused == "error[wrong-unit]: '16 steps' is in steps (right here: 512 sequences)\n"
     assert run(*asked, "-o", tmp_path / "no", "--batch", "0", code=1).stderr.startswith("error[out-of-range]: '0' is")
 
 

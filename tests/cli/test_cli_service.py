@@ -187,15 +187,15 @@ def test_a_run_that_is_registered_again_with_its_key_is_there_once(run, at_servi
     assert first == again
 
 
-def test_a_loss_that_diverged_is_reported_and_shown_as_null(run, at_service):
+def test_a_loss_that_diverged_is_reported_and_shown_as_a_word(run, at_service):
     run_id = run("runs", "register", "demo").stdout.strip()
     (entry,) = lines(run("runs", "report", run_id, "--step", 7, "--loss", "books=nan", "--loss", "web-high=2.5",
                          "--loss", "code-python=inf", "--json"))  # fmt: skip
-    assert entry["loss"] == {"books": None, "web-high": 2.5, "code-python": None}
+    assert entry["loss"] == {"books": "NaN", "web-high": 2.5, "code-python": "Infinity"}
     (shown,) = lines(run("runs", "show", run_id, "--json"))
     run("runs", "report", run_id, "--step", shown["steps"])
     watched = run("runs", "watch", run_id).stdout.splitlines()[0]
-    assert watched.endswith(f"step 7 of {shown['steps']:,}  books null  web-high 2.5000  code-python null")
+    assert watched.endswith(f"step 7 of {shown['steps']:,}  books NaN  web-high 2.5000  code-python Infinity")
 
 
 @pytest.mark.parametrize("loss", ["books", "books=", "=1", "books=x"])
