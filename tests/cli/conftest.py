@@ -1,48 +1,30 @@
-"""A demo made once, and the program run as a user would."""
+"""A demo made once, and the program."""
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-from mixture.cli.app import main
+from program import run_program
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture(scope="session")
 def run() -> Run:
-    """mixture ARGUMENTS… in a process of its own: run("plan", path, cwd=…, code=0)."""
-
-    def of(*arguments: object, cwd: Path | None = None, code: int = 0) -> subprocess.CompletedProcess[str]:
-        command = [str(Path(sys.executable).with_name("mixture")), *map(str, arguments)]
-        done = subprocess.run(
-            command, cwd=cwd, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
-            env=os.environ | {"COLUMNS": "120", "PYTHONWARNINGS": "error"},
-        )  # fmt: skip
-        assert done.returncode == code, f"{arguments}: {done.returncode}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
-        assert "Traceback" not in done.stderr
-        return done
-
-    return of
+    """Runs `mixture ARGUMENTS…` in this process: run("plan", path, cwd=…, code=0)."""
+    return run_program
 
 
 @pytest.fixture
-def ask(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+def ask() -> Callable[..., str]:
     """ask("show", lock) gives its output, of a refusal (code=1) its error, or both."""
 
     def of(*arguments: object, code: int = 0, both: bool = False) -> str:
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as left:
-            main([str(one) for one in arguments])
-        out, err = capsys.readouterr()
-        assert (left.value.code or 0) == code, err
-        return out + err if both else err if code else out
+        done = run_program(*arguments, code=code)
+        return done.stdout + done.stderr if both else done.stderr if code else done.stdout
 
     return of
 
