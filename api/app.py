@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from functools import cache, partial
+from functools import partial
 from types import FrameType
 from typing import Any
 
@@ -71,7 +71,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
             router: APIRouter = importlib.import_module(f"{package.__name__}.{module}").router
             app.include_router(router, include_in_schema=package is routes)
             page_routes += router.routes if package is pages else []
-    app.state.page_paths = cache(partial(page_paths, page_routes))
+    app.state.page_paths = partial(page_paths, page_routes)
     return app
 
 

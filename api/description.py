@@ -58,20 +58,26 @@ HEADERS: dict[str, Any] = {
 }
 
 
+_descriptions: dict[bool, dict[str, Any]] = {}  # by whether reading is open: all applications have the same routes
+_page_paths: dict[str, dict[str, Any]] = {}
+
+
 def describe(app: FastAPI) -> dict[str, Any]:
-    """The description of an application, made once."""
-    if app.openapi_schema is None:
-        app.openapi_schema = _describe(app)
-    return app.openapi_schema
+    """The description of an application, built once in a process."""
+    is_open = app.state.services.settings.public_reads
+    if is_open not in _descriptions:
+        _descriptions[is_open] = _describe(app, is_open=is_open)
+    return _descriptions[is_open]
 
 
 def page_paths(routes: Sequence[BaseRoute]) -> Mapping[str, Mapping[str, Any]]:
     """The same of pages, by path and method: it is not published, and says which parameters a page has."""
-    paths: dict[str, dict[str, Any]] = get_openapi(title="pages", version="", routes=routes)["paths"]
-    return paths
+    if not _page_paths:
+        _page_paths.update(get_openapi(title="pages", version="", routes=routes)["paths"])
+    return _page_paths
 
 
-def _describe(app: FastAPI) -> dict[str, Any]:
+def _describe(app: FastAPI, *, is_open: bool) -> dict[str, Any]:
     made = get_openapi(
         title="mixture",
         version=app.version,
@@ -88,7 +94,6 @@ def _describe(app: FastAPI) -> dict[str, Any]:
     problem = ProblemBody.model_json_schema(ref_template="#/components/schemas/{model}")
     schemas.update(problem.pop("$defs"))
     schemas["Problem"] = problem
-    is_open = app.state.services.settings.public_reads
     for path, methods in made["paths"].items():
         for operation in methods.values():
             _complete(operation, is_data=path.startswith("/v1/"))

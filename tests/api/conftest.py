@@ -25,11 +25,11 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx2.Client]:
 
 @pytest.fixture
 def make_app(tmp_path: Path) -> Iterator[MakeApp]:
-    """Applications with settings of a test: make_app(public_reads=False)."""
+    """Applications that show the demo, with settings of a test: make_app(public_reads=False)."""
     made: list[FastAPI] = []
 
     def make(**settings: object) -> FastAPI:
-        defaults = {"data_dir": tmp_path / "data", "mixtures_dirs": (MIXTURES,), "rate_per_second": 0}
+        defaults = {"data_dir": tmp_path / "data", "mixtures_dirs": (MIXTURES / "demo",), "rate_per_second": 0}
         made.append(create_app(Settings(**defaults | settings)))
         return made[-1]
 
