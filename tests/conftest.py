@@ -9,9 +9,11 @@ from types import ModuleType
 
 import pytest
 from hypothesis import HealthCheck, settings
+from searches import examples
 
 settings.register_profile(
     "steady",
+    max_examples=examples(100),
     derandomize=True,  # the same examples everywhere: a failure in CI fails at home too
     deadline=None,
     database=None,

@@ -15,6 +15,8 @@ import httpx2
 import pytest
 from service_processes import start_copy
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BOTH = README + (ROOT / "docs" / "service.md").read_text(encoding="utf-8")

@@ -32,27 +32,23 @@ _AGAIN_SECONDS = 0.05
 
 
 @contextmanager
-def sealed_duckdb(*, seconds: float | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection that reads no file, network, extension or Python variable, and whose settings can not be changed.
-
-    seconds: when what it works out is interrupted, with duckdb.InterruptException; None: never
-    """
+def sealed_duckdb() -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection that reads no file, network, extension or Python variable, and whose settings cannot be changed."""
     import duckdb
 
     connection = duckdb.connect(":memory:", config=_NOTHING_OUTSIDE)
     try:
-        if seconds is None:
-            yield connection
-        else:
-            with _interrupted(connection, seconds):
-                yield connection
+        yield connection
     finally:
         connection.close()
 
 
 @contextmanager
-def _interrupted(connection: duckdb.DuckDBPyConnection, seconds: float) -> Iterator[None]:
-    """Interrupt a connection when the block has run for so long, until it ends."""
+def interrupted(connection: duckdb.DuckDBPyConnection, seconds: float | None) -> Iterator[None]:
+    """Interrupt, with duckdb.InterruptException, what a connection works on after so many seconds. None: never."""
+    if seconds is None:
+        yield
+        return
     done = threading.Event()
 
     def watch() -> None:

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from mixture.catalog.allowed import Column, Kind, write_condition
 from mixture.catalog.condition import parse_condition
 from mixture.catalog.csv_table import typed_cells
-from mixture.catalog.sealed import sealed_duckdb
+from mixture.catalog.sealed import interrupted, sealed_duckdb
 from mixture.errors import CatalogError, Place
 from mixture.units import quote
 
@@ -39,25 +39,26 @@ def select_rows(
     cells = _in_pieces(pa.table([*table.columns, pa.array(range(table.num_rows))], [*_names(table), "row"]))
     selected: dict[str, tuple[int, ...]] = {}
     end = None if seconds is None else time.monotonic() + seconds
-    with sealed_duckdb(seconds=seconds) as connection:
+    with sealed_duckdb() as connection:
         connection.register("cells", cells)
-        for where, place in conditions.items():
-            try:
-                if end is not None and time.monotonic() >= end:
-                    raise duckdb.InterruptException  # an interrupt between two conditions is lost
-                tree = parse_condition(connection, where, place=place)
-                condition = write_condition(tree, columns, place=place)
-                rows = connection.execute(f"SELECT row FROM cells WHERE {condition} ORDER BY row").fetchall()
-            except duckdb.InterruptException as error:
-                message = f"{_which(conditions)} more than {seconds:g} seconds, which is the limit"
-                hint = "fewer conditions, fewer comparisons with patterns (like), or shorter ones"
-                raise CatalogError(
-                    message, code="condition-too-slow", place=place, hint=hint, where=where, seconds=seconds
-                ) from error
-            except duckdb.Error as error:
-                message = f"the condition can not be worked out: {str(error).splitlines()[0]}"
-                raise CatalogError(message, code="condition-fails", place=place, where=where) from error
-            selected[where] = tuple(row for (row,) in rows)
+        with interrupted(connection, seconds):
+            for where, place in conditions.items():
+                try:
+                    if end is not None and time.monotonic() >= end:
+                        raise duckdb.InterruptException  # an interrupt between two conditions is lost
+                    tree = parse_condition(connection, where, place=place)
+                    condition = write_condition(tree, columns, place=place)
+                    rows = connection.execute(f"SELECT row FROM cells WHERE {condition} ORDER BY row").fetchall()
+                except duckdb.InterruptException as error:
+                    message = f"{_which(conditions)} more than {seconds:g} seconds, which is the limit"
+                    hint = "fewer conditions, fewer comparisons with patterns (like), or shorter ones"
+                    raise CatalogError(
+                        message, code="condition-too-slow", place=place, hint=hint, where=where, seconds=seconds
+                    ) from error
+                except duckdb.Error as error:
+                    message = f"the condition can not be worked out: {str(error).splitlines()[0]}"
+                    raise CatalogError(message, code="condition-fails", place=place, where=where) from error
+                selected[where] = tuple(row for (row,) in rows)
     return selected
 
 

@@ -156,13 +156,13 @@ def _print_overview(settings: Settings, builtin: BuiltinMixtures, address: str) 
     for line in swept(settings):
         print(line, flush=True)
     for line in left_out(settings):
-        print(f"warning: {line}", file=sys.stderr)
+        sys.stderr.write(f"warning: {line}\n")  # in one piece: the server's log has other writers
     if not builtin.read():
         return
     for line in overview(settings, builtin, address):
         print(line, flush=True)
     for line in renamed(builtin):
-        print(f"warning: {line}", file=sys.stderr)
+        sys.stderr.write(f"warning: {line}\n")  # in one piece: the server's log has other writers
 
 
 def check_paths(paths: Sequence[Path]) -> None:

@@ -20,6 +20,8 @@ from api.formats import Format
 from api.openapi import COMMITTED
 from api.repository import Scope
 
+pytestmark = pytest.mark.long
+
 # Two operations stream: events go on until the service ends, and batches need a store; both have tests of their own.
 SCHEMA = schemathesis.openapi.from_dict(json.loads(COMMITTED.read_text(encoding="utf-8"))).exclude(
     path_regex="/(events|batches)$"

@@ -47,7 +47,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Shown:
 
 @pytest.fixture(scope="module")
 def client(made: Shown) -> Iterator[httpx2.Client]:
-    settings = made.settings | {"mixtures_dirs": (made.folder, MIXTURES)}
+    settings = made.settings | {"mixtures_dirs": (made.folder, MIXTURES / "demo")}
     with client_of(create_app(Settings(**settings)), params={}) as one:
         yield one
 

@@ -24,6 +24,8 @@ from stream_helpers import DOMAINS, bytes_of, lock_over, make_store
 from mixture.client import open_remote_stream
 from mixture.stream import open_stream
 
+pytestmark = pytest.mark.long
+
 LARGE = """
   - phase: all
     weights: {code: 50%, web: 50%}

@@ -175,7 +175,9 @@ def test_problems_have_the_nearest_name_and_the_limit(client: httpx2.Client, mak
     assert items(client, MARIN, by="cluster", phase="2") == items(client, MARIN, by="cluster", phase="main")
     for number in ("0", "4", "99999999999999999999", "٢"):
         assert client.get(f"{MARIN}?phase={number}").headers["x-error-code"] == "unknown-phase"
-    problem = ask(make_app(max_rows=399), "GET", f"{MARIN}?points=2").json()
+    problem = ask(
+        make_app(max_rows=399, mixtures_dirs=(MIXTURES / "marin-535b-a23b",)), "GET", f"{MARIN}?points=2"
+    ).json()
     assert (problem["code"], problem["facts"]) == ("too-many-rows", {"max_rows": 399})
 
 

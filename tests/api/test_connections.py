@@ -105,6 +105,7 @@ def soft_limit(files: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
+@pytest.mark.long
 def test_connections_that_say_nothing_do_not_take_all_files_of_the_process(tmp_path: Path):
     with soft_limit(256):
         copy = start_copy(data_dir=tmp_path)

@@ -28,7 +28,7 @@ def store(folder) -> Store:
 
 @pytest.fixture
 def app(folder, make_app):
-    return make_app(mixtures_dirs=(folder, MIXTURES))
+    return make_app(mixtures_dirs=(folder, MIXTURES / "demo"))
 
 
 def get(app, address: str) -> httpx2.Response:

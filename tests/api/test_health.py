@@ -41,7 +41,7 @@ def test_a_copy_that_is_ending_takes_no_new_requests(make_app):
 
 
 def test_figures_are_by_route_and_not_by_address(make_app):
-    app = make_app()
+    app = make_app(mixtures_dirs=(MIXTURES,))
     for address in (
         "/v1/mixtures/demo",
         "/v1/mixtures/olmo-3-7b",

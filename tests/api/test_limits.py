@@ -104,7 +104,7 @@ def sending(url: str, body: bytes, *, declared: int, line: str = "POST /v1/mixtu
 def test_a_body_that_does_not_come_is_refused(make_app, monkeypatch):
     monkeypatch.setattr(Limits, "body_seconds", 0.3)
     with serving(make_app()) as url, sending(url, b'{"phases":', declared=100) as one:
-        head, _, body = one.recv(1 << 16).partition(b"\r\n\r\n")
+        head, _, body = b"".join(iter(lambda: one.recv(1 << 16), b"")).partition(b"\r\n\r\n")
         assert head.startswith(b"HTTP/1.1 408 ")
         assert json.loads(body)["code"] == "body-timeout"
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import httpx2
 import pytest
 from api_helpers import MIXTURES
+from program import run_program
 
 from mixture.plan import read_lock
 
@@ -60,8 +59,7 @@ def test_the_tag_of_a_mixture_begins_with_the_digest_that_moving_its_name_takes(
 @pytest.mark.parametrize("name", NAMES)
 def test_plan_lock_and_spec_are_what_the_command_line_has(client: httpx2.Client, name: str, tmp_path: Path):
     folder = MIXTURES / name
-    command = [str(Path(sys.executable).with_name("mixture")), "plan", "mixture.yaml", "--json"]
-    printed = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
+    printed = run_program("plan", "mixture.yaml", "--json", cwd=folder).stdout
     assert client.get(f"/v1/mixtures/{name}/plan").json() == json.loads(printed)
     assert client.get(f"/v1/mixtures/{name}/spec").content == (folder / "mixture.yaml").read_bytes()
     lock = tmp_path / "mixture.lock.json"

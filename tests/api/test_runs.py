@@ -19,8 +19,12 @@ PHASE_END = LOCK.phases[1].first_step
 
 
 @pytest.fixture
-def app(make_app):
-    return make_app()
+def app(make_app, request):
+    """An application that shows the demo, or the mixtures that a test names."""
+    return make_app(mixtures_dirs=tuple(MIXTURES / name for name in getattr(request, "param", ("demo",))))
+
+
+with_olmo = pytest.mark.parametrize("app", [("demo", "olmo-3-7b")], indirect=True)
 
 
 @pytest.fixture
@@ -332,6 +336,7 @@ def test_names_of_domains_that_are_not_there_are_pointed_to_and_cut(app, post, r
     assert len(json.dumps(problem)) < 6000
 
 
+@with_olmo
 def test_a_run_that_is_registered_again_with_its_key_is_there_once(app, post):
     body = {"mixture": "demo", "name": "ablation 7", "key": "job-4711"}
     first = post("/v1/runs", body)
@@ -347,6 +352,7 @@ def test_a_run_that_is_registered_again_with_its_key_is_there_once(app, post):
     assert len(get(app, "/v1/runs").json()["items"]) == 3
 
 
+@with_olmo
 def test_runs_are_listed_by_mixture_with_the_steps_of_the_whole_run(app, post):
     made = [post("/v1/runs", {"mixture": name})["id"] for name in ("demo", "olmo-3-7b", "demo")]
     assert {one["id"]: one["steps"] for one in get(app, "/v1/runs").json()["items"]}[made[0]] == LOCK.data.steps

@@ -16,6 +16,8 @@ from service_processes import Copy, start_copy
 
 from api.repository import Repository, Scope
 
+pytestmark = pytest.mark.long
+
 WAIT = 60
 
 

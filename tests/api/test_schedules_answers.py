@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -16,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from api_helpers import MIXTURES, ask, client_of
 from mixture_folder import write_mixture
+from program import run_program
 
 from mixture.plan import read_lock
 
@@ -47,10 +46,7 @@ CELLS = "domain,kind,tokens\na,web,700003\nb,web,90000\ntiny,notes,100\n"
 
 def printed(name: str, command: str, *arguments: object) -> list[object]:
     """The values that `mixture COMMAND --json` prints."""
-    program = [str(Path(sys.executable).with_name("mixture")), command, "mixture.lock.json", "--json"]
-    done = subprocess.run(
-        [*program, *map(str, arguments)], cwd=MIXTURES / name, capture_output=True, text=True, check=True
-    )
+    done = run_program(command, "mixture.lock.json", "--json", *arguments, cwd=MIXTURES / name)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 import io
 import json
 import random
-import subprocess
-import sys
-from pathlib import Path
 
 import httpx2
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from api_helpers import MIXTURES, ask, client_of
+from program import run_program
 from pyarrow import csv
 
 from mixture.plan import read_lock
@@ -26,10 +24,7 @@ LONG = 100_000
 
 def printed(name: str, *arguments: object) -> list[dict[str, object]]:
     """What `mixture positions --json` prints."""
-    command = [str(Path(sys.executable).with_name("mixture")), "positions", "mixture.lock.json", "--json"]
-    done = subprocess.run(
-        [*command, *map(str, arguments)], cwd=MIXTURES / name, capture_output=True, text=True, check=True
-    )
+    done = run_program("positions", "mixture.lock.json", "--json", *arguments, cwd=MIXTURES / name)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
@@ -120,7 +115,7 @@ def test_a_range_that_is_none_is_refused_before_anything_is_sent(
 
 
 def test_the_limit_is_a_setting_and_its_problem_names_it(make_app):
-    app = make_app(max_rows=50)
+    app = make_app(max_rows=50, mixtures_dirs=(MIXTURES / "marin-535b-a23b",))
     assert ask(app, "GET", f"{MARIN}?count=50").status_code == 200
     problem = ask(app, "GET", f"{MARIN}?count=51").json()
     assert (problem["code"], problem["facts"], problem["errors"][0]["pointer"]) == (
@@ -129,7 +124,7 @@ def test_the_limit_is_a_setting_and_its_problem_names_it(make_app):
 
 
 def test_long_tables_under_way_are_counted_among_a_clients_streams(make_app):
-    app = make_app(streams_per_client=1)
+    app = make_app(streams_per_client=1, mixtures_dirs=(MIXTURES / "marin-535b-a23b",))
     with client_of(app) as client:
         with client.stream("GET", f"{MARIN}.arrow?count=1000000") as long:
             assert long.status_code == 200
@@ -142,7 +137,7 @@ def test_long_tables_under_way_are_counted_among_a_clients_streams(make_app):
 
 
 def test_a_client_that_leaves_gives_its_place_back(make_app):
-    app = make_app(streams_per_client=1)
+    app = make_app(streams_per_client=1, mixtures_dirs=(MIXTURES / "marin-535b-a23b",))
     with client_of(app) as client:
         for _ in range(3):
             for _ in range(2_000):  # the server learns of it a moment later

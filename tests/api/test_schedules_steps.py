@@ -49,7 +49,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 @pytest.fixture
 def app(make_app, tmp_path: Path, store: Store) -> FastAPI:
     write_mixture(tmp_path / "small", SPEC.format(store=store.path))
-    return make_app(mixtures_dirs=(tmp_path / "small", MIXTURES), store_dirs=(store.path,))
+    return make_app(mixtures_dirs=(tmp_path / "small", MIXTURES / "demo"), store_dirs=(store.path,))
 
 
 def all_items(app: FastAPI, url: str | None) -> list[dict[str, Any]]:
@@ -205,7 +205,7 @@ def test_a_table_without_a_limit_has_all_of_a_step_however_it_is_read(app: FastA
 
 
 def test_a_table_that_has_too_many_rows_is_refused_and_not_cut(make_app):
-    app = make_app(max_rows=100)
+    app = make_app(max_rows=100, mixtures_dirs=(MIXTURES,))
     for address in (
         "mixtures/marin-535b-a23b/steps/450/sequences.csv",
         "mixtures/marin-535b-a23b/reads.parquet?domain=c12q3&first_token=0&tokens=4000000",

@@ -21,6 +21,8 @@ from mixture.cli.serve import check_paths, listen
 from mixture.errors import MixtureError
 from mixture.spec import load_spec
 
+pytestmark = pytest.mark.long
+
 PROGRAM = str(Path(sys.executable).with_name("mixture"))
 GONE_WITHIN = 5
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from program import run_program
 
 from api.setting_texts import setting_texts
 from api.settings import Settings, load_settings
@@ -48,15 +47,14 @@ def test_a_variable_that_is_like_a_setting_is_refused_and_others_are_let_be(monk
 def test_all_settings_are_shown_as_they_are_and_passwords_are_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("MIXTURE_DATABASE_URL", "postgresql://ann:secret@db/mixture")
     monkeypatch.setenv("MIXTURE_MAX_ROWS", "17")
-    command = [str(Path(sys.executable).with_name("mixture")), "serve", "--show-settings"]
-    done = subprocess.run([*command, "--json"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    done = run_program("serve", "--show-settings", "--json", cwd=tmp_path)
     shown = {one["variable"]: one for one in map(json.loads, done.stdout.splitlines())}
     assert list(shown) == [f"MIXTURE_{name.upper()}" for name in Settings.model_fields]
     assert shown["MIXTURE_MAX_ROWS"]["value"] == "17"
     assert shown["MIXTURE_MAX_ROWS"]["default"] == "1000000"
     assert shown["MIXTURE_DATABASE_URL"]["value"] == "postgresql://ann:***@db/mixture"
     assert all(one["meaning"] for one in shown.values())
-    table = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    table = run_program("serve", "--show-settings", cwd=tmp_path).stdout
     assert "secret" not in done.stdout + table
     assert all(name in table for name in shown)
     assert list(tmp_path.iterdir()) == [], "nothing was started"

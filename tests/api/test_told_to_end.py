@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from api_helpers import MIXTURES
 
+pytestmark = pytest.mark.long
+
 WAITING = """\
 import asyncio, sys
 from pathlib import Path

@@ -43,7 +43,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 @pytest.fixture
 def app(make_app, tmp_path: Path, store: Store) -> FastAPI:
     write_mixture(tmp_path / "traced", SPEC.format(store=store.path))
-    return make_app(mixtures_dirs=(tmp_path / "traced", MIXTURES), store_dirs=(store.path,))
+    return make_app(mixtures_dirs=(tmp_path / "traced", MIXTURES / "demo"), store_dirs=(store.path,))
 
 
 @pytest.fixture
@@ -163,7 +163,7 @@ def test_what_would_take_long_is_refused_at_once(make_app, tmp_path: Path):
     lock = read_lock(source / "mixture.lock.json")
     sizes = {domain.name: domain.tokens for domain in lock.data.domains}
     write_holes(tmp_path / "holes", sizes, tokenizer=lock.tokenizer or "")
-    app = make_app(store_dirs=(tmp_path / "holes",))
+    app = make_app(store_dirs=(tmp_path / "holes",), mixtures_dirs=(source,))
     for address, code in (
         ("traces?document=c26q4", "range-too-long"),
         ("reads?domain=c26q4&first_token=0&tokens=1000000000", "range-too-long"),

@@ -14,6 +14,8 @@ from benchmarks.peers.schedules import schedules
 from benchmarks.peers.table import schedule_table, table
 from benchmarks.peers.text import Text, worst_deviation
 
+pytestmark = pytest.mark.long
+
 SIZES = Sizes(batches=(8,), round_tokens=1 << 15, rounds=2, counted_rows=64)
 BY_MODULE = {loader.module: loader for loader in LOADERS}
 

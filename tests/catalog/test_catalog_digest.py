@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from searches import examples
 
 from mixture.catalog import read_catalog
 
@@ -31,7 +32,7 @@ def as_csv(rows: list[dict[str, object]], columns: list[str]) -> str:
 
 
 @given(st.permutations(ROWS), st.permutations(list(ROWS[0])))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_the_order_of_rows_and_columns_does_not_matter(tmp_path_factory, rows, columns):
     path = tmp_path_factory.mktemp("tables") / "a.csv"
     path.write_text(as_csv(rows, columns))

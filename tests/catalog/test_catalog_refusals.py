@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from searches import examples
 
 from mixture.catalog import read_catalog, read_column
 from mixture.catalog.table import MOST_CELL_BYTES
@@ -231,7 +232,7 @@ def test_a_huge_file_is_refused_before_it_is_read(tmp_path):
     st.sampled_from(["csv", "json", "jsonl", "parquet"]),
     st.binary(max_size=200) | st.text(max_size=100).map(str.encode),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_any_bytes_are_a_table_or_an_error_of_ours(tmp_path_factory, ending, content):
     path = tmp_path_factory.mktemp("tables") / f"a.{ending}"
     path.write_bytes(content)

@@ -6,6 +6,7 @@ import duckdb
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from searches import examples
 
 from mixture.catalog import Catalog, read_catalog
 from mixture.catalog.sealed import sealed_duckdb
@@ -236,7 +237,7 @@ WORDS = st.sampled_from(VOCABULARY.split())
 
 @given(st.lists(WORDS, max_size=25).map(" ".join) | st.text(max_size=60))
 @example("quality = 1 \u00a0")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_any_text_selects_or_is_refused_with_an_error_of_ours(catalog, where):
     try:
         codes = {"selected"} if set(catalog.select(where)) <= {0, 1} else set()

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from searches import examples
 
 from mixture.catalog import Catalog, read_catalog
 from mixture.errors import CatalogError
@@ -227,7 +228,7 @@ at_least = lifted(operator.ge)
 
 
 @given(CONDITION)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_any_condition_selects_what_three_valued_logic_says(catalog, condition):
     where, value = condition
     assert selected(catalog, where) == [row["domain"] for row in ROWS if value(row) is True]

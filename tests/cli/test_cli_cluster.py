@@ -54,6 +54,7 @@ def test_json_for_programs(sources: Path, tmp_path: Path, run) -> None:
     assert [row["cluster"] for row in said["rows"]] == ["c00", "c01", "c02"]
 
 
+@pytest.mark.long
 def test_killed_and_started_again_it_gives_the_same_bytes(sources: Path, tmp_path: Path, run) -> None:
     run("cluster", sources, "-k", 4, "-o", tmp_path / "whole", "--processes", 1)
     command = [str(Path(sys.executable).with_name("mixture")), "cluster", str(sources), "-k", "4"]

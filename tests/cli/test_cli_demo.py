@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 
 from mixture import open_store, open_stream, read_lock
 
@@ -60,6 +61,7 @@ def test_the_demo_does_not_take_a_project_for_its_own(tmp_path: Path, run) -> No
     assert {name: (tmp_path / name).read_text(encoding="utf-8") for name in files} == files
 
 
+@pytest.mark.long
 def test_a_demo_that_was_stopped_goes_on(demo: tuple[Path, str], run, tmp_path: Path) -> None:
     (tmp_path / "again").mkdir()
     (tmp_path / "again" / "sources.yaml").write_text("# Written by `mixture demo`.\n", encoding="utf-8")

@@ -20,6 +20,7 @@ def listing(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("ending", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_an_ingest_that_is_ended_says_what_it_keeps_and_goes_on(
     tmp_path: Path, listing: Path, run: Run, ending: signal.Signals, code: int

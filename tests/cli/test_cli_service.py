@@ -271,6 +271,7 @@ def test_publishing_says_what_plan_finds_and_which_lock_was_compared(run, small,
     assert made["lock"] == str(lock)
 
 
+@pytest.mark.long
 def test_a_watch_follows_a_run_to_its_end_over_a_restart_of_the_service(run, tmp_path, monkeypatch):
     monkeypatch.setenv("MIXTURE_DATA_DIR", str(tmp_path))
     secret = run("tokens", "create", "trainer", "--scope", "run", "--new").stdout.strip()

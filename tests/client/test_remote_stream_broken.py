@@ -19,6 +19,8 @@ from mixture.plan import make_lock, make_plan
 from mixture.spec import load_spec
 from mixture.stream import open_stream
 
+pytestmark = pytest.mark.long
+
 LONG = """
   - phase: first
     until: step 150

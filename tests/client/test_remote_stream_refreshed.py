@@ -21,6 +21,8 @@ from mixture.plan import Lock
 from mixture.store import Store
 from mixture.stream import open_stream
 
+pytestmark = pytest.mark.long
+
 STEPS = 200
 SPEC = f"""\
 mixture: {{name}}

@@ -40,6 +40,7 @@ def cut(seen: int, data: bytes) -> None:
     """Nothing of the answer comes back."""
 
 
+@pytest.mark.long
 def test_a_report_whose_answer_was_lost_is_sent_again_and_counts_once(run: Shown, data_dir, token):
     lost = iter([True, True])
 
@@ -56,6 +57,7 @@ def test_a_report_whose_answer_was_lost_is_sent_again_and_counts_once(run: Shown
         assert find_run(url, made["id"])["last"] == again
 
 
+@pytest.mark.long
 def test_reports_are_made_and_followed_while_the_service_is_away_at_first_and_killed_later(run: Shown, data_dir, token):
     service = ServiceProcess(run, data_dir=data_dir)
     with service:
@@ -81,6 +83,7 @@ def test_reports_are_made_and_followed_while_the_service_is_away_at_first_and_ki
     assert [entry["seq"] for entry in seen] == [1, 2, 3]
 
 
+@pytest.mark.long
 def test_a_watch_goes_on_when_what_stands_before_the_service_answers_for_it(run: Shown, data_dir, token):
     answers = iter([b"502 Bad Gateway", b"503 Service Unavailable", b"504 Gateway Timeout"])
 
@@ -130,6 +133,7 @@ def test_without_patience_registering_and_reporting_are_tried_once():
         assert (caught.value.code, caught.value.facts["attempts"]) == ("service-unreachable", 1)
 
 
+@pytest.mark.long
 def test_a_run_whose_registration_was_answered_to_nobody_is_there_once(run: Shown, data_dir, token):
     lost = iter([True, True])
 
@@ -165,6 +169,7 @@ def test_a_loss_that_is_no_finite_number_is_reported_as_what_it_is(run: Shown, d
         assert watched == [{"code": "NaN", "notes": "-Infinity", "web": None}, {"code": "NaN", "notes": 0.5}]
 
 
+@pytest.mark.long
 def test_a_log_that_became_shorter_is_followed_from_its_beginning(run: Shown, data_dir, token):
     """As of a database put back from a copy: the connection breaks off where the service has just said so."""
     sent: list[dict[str, Any]] = []

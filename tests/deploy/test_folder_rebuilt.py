@@ -14,6 +14,8 @@ from mixture_folder import write_mixture
 
 from api import Settings, create_app
 
+pytestmark = pytest.mark.long
+
 COPIES, GENERATIONS, MOST_ROUNDS = 4, 6, 2000
 PAGES = (
     "/v1/mixtures/small",

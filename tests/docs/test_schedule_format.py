@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from schedule.asking import answers
 from schedule.making import from_fields, to_fields
 from schedule.random_runs import runs
+from searches import examples
 
 from docs import schedule_by_the_page as by_the_page
 from mixture.errors import ScheduleError
@@ -148,7 +149,7 @@ def test_a_program_written_from_the_page_alone_gives_the_golden_answers(path: Pa
     assert [{"step": step, "history": by_the_page.history(lock, step)} for step in steps] == told["history"]
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(data=runs())
 def test_that_program_reads_random_runs_of_every_kind_as_the_library_does(data: ScheduleData) -> None:
     ours, fields = Schedule(data), to_fields(data)

@@ -14,6 +14,7 @@ from docs.pages import ROOT
 from hypothesis import given, settings
 from schedule.making import lock_paths, read_fields, to_fields
 from schedule.random_runs import runs
+from searches import examples
 
 from mixture.schedule import Rows, Schedule, ScheduleData
 
@@ -57,7 +58,7 @@ def expected(schedule: Schedule, rows: Rows) -> list[tuple[Any, ...]]:
     return list(zip(*(column.tolist() for column in numbers), names, strict=True))
 
 
-@settings(max_examples=350)
+@settings(max_examples=examples(350))
 @given(data=runs())
 def test_it_reads_a_hundred_thousand_positions_of_random_runs_as_the_library_does(ask: Ask, data: ScheduleData) -> None:
     schedule = Schedule(data)

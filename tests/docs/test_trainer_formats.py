@@ -58,6 +58,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+@pytest.mark.long
 def test_a_package_adds_a_format_by_its_entry_point(folder: Path, tmp_path: Path) -> None:
     project, module, told = (block for block in blocks(PAGE) if block.heading == OWN)
     for block in (project, module):

@@ -13,6 +13,7 @@ import yaml
 from format_trips import Written, given_for, put, readable, trip, weighed, written
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from searches import examples
 
 from mixture.formats import FORMATS, Given, SourceFile, WeightUnit, export, import_mixture, read_file
 from mixture.plan import make_plan
@@ -67,7 +68,7 @@ def holds_names(name: str, cells: str) -> bool:
 
 
 @pytest.mark.parametrize("name", READ)
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(drawn=mixtures())
 def test_weights_and_boundaries_survive_the_way_out_and_back(name, drawn):
     spec, cells = drawn
@@ -81,7 +82,7 @@ def test_weights_and_boundaries_survive_the_way_out_and_back(name, drawn):
 
 
 @pytest.mark.parametrize("name", [name for name in READ if len(FORMATS[name].units) > 1])
-@settings(max_examples=12)
+@settings(max_examples=examples(12))
 @given(drawn=mixtures())
 def test_both_units_of_a_format_survive_the_way_out_and_back(name, drawn):
     with tempfile.TemporaryDirectory() as folder:
@@ -92,7 +93,7 @@ def test_both_units_of_a_format_survive_the_way_out_and_back(name, drawn):
 
 
 @pytest.mark.parametrize("name", [name for name in READ if name != "megatron"])  # which is a list of words
-@settings(max_examples=12)
+@settings(max_examples=examples(12))
 @given(drawn=mixtures())
 def test_a_file_that_a_trainer_reads_and_saves_again_says_the_same(name, drawn):
     spec, cells = drawn

@@ -220,6 +220,7 @@ def test_energon_says_what_it_takes_for_splits_whose_sizes_are_not_there(sizes, 
     ]
 
 
+@pytest.mark.alone
 def test_energon_reads_many_repeated_datasets_about_as_fast_as_weighed_ones(tmp_path):
     """With a pass over all rows for each path, it takes three times as long."""
     seconds: dict[str, float] = {}
@@ -404,6 +405,7 @@ def test_a_path_cut_by_a_pattern_that_is_not_known_stays_as_it_is_written(cut, s
     assert f"${{P{cut}}}" in caught.value.message.replace("\\\\", "\\").replace("\\'", "'")
 
 
+@pytest.mark.alone
 def test_lines_of_a_long_script_are_counted_once(tmp_path):
     """Counted from the start of the script for each command, this takes 20 times as long."""
     begins = process_time()

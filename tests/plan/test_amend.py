@@ -191,6 +191,7 @@ def test_two_hundred_small_changes_starve_no_domain() -> None:
     assert np.abs(drawn - ideal).sum() / 2 < 0.02 * drawn.sum()
 
 
+@pytest.mark.long
 def test_a_thousand_amendments_in_a_row_are_one_run_and_a_small_lock(oracle: ModuleType) -> None:
     names = [f"d{i}" for i in range(12)]
     lock = lock_of_run(make_run(dict.fromkeys(names, 50_000), [(1_100, 16, [1] * 12)], [(0, 24)]))

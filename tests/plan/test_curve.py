@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from searches import examples
 
 from mixture.plan.curve import LARGEST_LAMBDA, POWERS, Curve, fitted
 from mixture.spec import Groups, load_spec
@@ -102,7 +103,7 @@ def simpson(p: float, lam: float, left: float, right: float) -> float:
     p=st.fractions(0, 5, max_denominator=50),
     lam=st.fractions(0, 12, max_denominator=50),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_factors_are_the_means_that_numeric_integration_gives(tokens, start, p, lam):
     wanted = Fraction(sum(tokens), 3)
     curve = fitted(tokens, wanted, start=start, max_factor=None, p=p, lam=lam)
@@ -124,7 +125,7 @@ own = st.one_of(st.none(), st.fractions(0, 100, max_denominator=1000))
 @given(
     tokens=pool, wanted=st.fractions(0, 10**13), start=parts, bound=st.fractions(Fraction(1, 100), 50), p=own, lam=own
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_every_curve_grows_reads_exactly_what_is_wanted_and_keeps_its_bound_where_it_can(
     tokens, wanted, start, bound, p, lam
 ):
@@ -142,7 +143,7 @@ def test_every_curve_grows_reads_exactly_what_is_wanted_and_keeps_its_bound_wher
 
 
 @given(tokens=pool, wanted=st.fractions(1, 10**13), start=parts, bound=st.fractions(1, 50))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_no_steeper_curve_of_the_search_keeps_to_the_bound(tokens, wanted, start, bound):
     curve = fitted(tokens, wanted, start=start, max_factor=bound)
     if curve.factors[-1] > bound:

@@ -9,6 +9,7 @@ from itertools import permutations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from searches import examples
 
 from mixture.plan import Mask, Parting, amend, diff, make_lock, make_plan
 from mixture.plan.diff_parting import agreement_of
@@ -111,7 +112,7 @@ def data_of(run):
     return ScheduleData(seed, 64, 4, domains, tuple(segments), (Batch(0, batch),))
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(start=stretches, a=runs, b=runs)
 def test_any_two_runs_part_where_their_rows_do(start, a, b):
     one, other = (data_of(([*start, *run[0]], *run[1:])) for run in (a, b))

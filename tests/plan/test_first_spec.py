@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from searches import examples
 from spec_schema import schema_errors
 from stream_helpers import DOMAINS, make_store
 
@@ -138,7 +139,12 @@ def test_a_catalog_without_text_is_refused(tmp_path):
 
 
 @given(data=st.data())
-@settings(max_examples=25, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(25),
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 def test_any_catalog(data, tmp_path):
     sizes = data.draw(st.lists(st.integers(0, 14).flatmap(lambda e: st.integers(0, 10**e)), min_size=1, max_size=12))
     epochs = st.sampled_from(["", "", "", "2.5", "10"])

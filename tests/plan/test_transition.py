@@ -8,6 +8,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from searches import examples
 
 from mixture.errors import SpecError
 from mixture.plan import (
@@ -68,7 +69,7 @@ def test_one_part_is_half_way_and_halves_of_steps_go_up(write_spec):
     assert stairs(plan) == [(0, Fraction(9, 10)), (40, Fraction(1, 2))]
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_every_stair_has_a_step_and_the_exact_weights_between(write_spec, data):
     steps = data.draw(st.integers(1, 60))

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from schedule.making import make_run
 from schedule.random_runs import runs
+from searches import examples
 
 from mixture.errors import ScheduleError
 from mixture.schedule import Domain, Rows, Schedule
@@ -34,7 +35,7 @@ def overlaps(rows: Rows) -> int:
     return int((same & (first[1:] < end[:-1])).sum())
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(data=runs())
 def test_nothing_is_read_twice_within_an_epoch_across_lengths_batches_and_skips(data):
     schedule = Schedule(data)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from schedule.making import make_run, weights
 from schedule.random_runs import runs
+from searches import examples
 
 from mixture.errors import ScheduleError
 from mixture.schedule import WHOLE, Batch, Domain, Rows, Schedule, ScheduleData, Segment, history
@@ -145,7 +146,7 @@ def test_each_step_has_its_own_history():
     assert all(len(text) == 64 and text == text.lower() for text in known)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(data=runs(), steps=st.integers(1, 200))
 def test_a_run_cut_short_anywhere_reads_the_same_until_there(data, steps):
     whole = Schedule(data)

@@ -10,12 +10,13 @@ from hypothesis import given, settings
 from schedule.asking import answers
 from schedule.making import make_run, to_fields
 from schedule.random_runs import runs
+from searches import examples
 
 from mixture.errors import ScheduleError
 from mixture.schedule import Schedule
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(data=runs())
 def test_the_nth_sequence_of_a_domain_is_the_oracles(oracle, data):
     theirs, ours = oracle.Schedule(to_fields(data)), Schedule(data)

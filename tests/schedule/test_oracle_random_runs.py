@@ -8,11 +8,12 @@ from hypothesis import given, settings
 from schedule.asking import answers, handoffs
 from schedule.making import to_fields
 from schedule.random_runs import runs
+from searches import examples
 
 from mixture.schedule import Schedule
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(data=runs())
 def test_a_random_run_reads_what_the_oracle_says(oracle, data):
     rng = random.Random(data.seed)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from schedule.making import make_run, weights
 from schedule.random_runs import runs
+from searches import examples
 
 from mixture.errors import ScheduleError
 from mixture.schedule import Rows, Schedule
@@ -167,7 +168,7 @@ def test_a_segment_that_weighs_a_domain_and_reads_nothing_of_it_leaves_it_where_
     assert read_twice(schedule) == []
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(data=runs())
 def test_nothing_is_read_twice_within_an_epoch(data):
     assert read_twice(Schedule(data)) == []

@@ -10,6 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from schedule.making import make_run
 from schedule.random_runs import runs
+from searches import examples
 
 from mixture.errors import ScheduleError
 from mixture.schedule import Domain, Schedule, ScheduleData
@@ -34,7 +35,7 @@ def check_reads(schedule: Schedule, domain: int, first: int, tokens: int, first_
     assert schedule.count_reads(name, first, tokens, first_step=first_step) == len(found)
 
 
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 @given(data=runs())
 def test_ranges_of_tokens_of_a_random_run_are_read_where_its_rows_hold_them(data: ScheduleData):
     rng = random.Random(data.seed)
@@ -83,7 +84,7 @@ def check_coverage(schedule: Schedule, step: int) -> None:
         assert read.tolist() == [0, *np.cumsum(times > 0).tolist()]
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(data=runs(), choice=st.randoms(use_true_random=False))
 def test_what_a_random_run_has_read_of_each_token_is_what_its_rows_say(data: ScheduleData, choice: random.Random):
     assume(max(domain.tokens for domain in data.domains) <= 1 << 20)

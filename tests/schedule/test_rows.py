@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from schedule.making import make_run
 from schedule.random_runs import runs
+from searches import examples
 
 from mixture.schedule import Batch, Domain, Rows, Schedule, ScheduleData, Segment
 
@@ -22,7 +23,7 @@ def assert_same(a: Rows, b: Rows) -> None:
         assert np.array_equal(getattr(a, field.name), getattr(b, field.name)), field.name
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(data=runs(), random=st.randoms(use_true_random=False))
 def test_a_range_equals_its_single_positions_and_any_split_of_it(data, random):
     whole = Schedule(data)
@@ -40,7 +41,7 @@ def test_a_range_equals_its_single_positions_and_any_split_of_it(data, random):
     assert_same(Rows.join(parts), rows)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(data=runs(), random=st.randoms(use_true_random=False))
 def test_steps_and_slots_of_positions_are_those_of_each_one(data, random):
     schedule = Schedule(data)
@@ -50,7 +51,7 @@ def test_steps_and_slots_of_positions_are_those_of_each_one(data, random):
     assert [schedule.positions_before(step) for step in steps.tolist()] == (np.array(positions) - slots).tolist()
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(data=runs(), random=st.randoms(use_true_random=False))
 def test_find_gives_all_positions_of_a_token_and_no_others(data, random):
     schedule = Schedule(data)
@@ -67,7 +68,7 @@ def test_find_gives_all_positions_of_a_token_and_no_others(data, random):
         assert schedule.find(domain.name, token) == np.flatnonzero(covers).tolist()
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(data=runs())
 def test_counts_before_a_step_are_what_the_rows_before_it_hold(data):
     schedule = Schedule(data)

@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from schedule.making import ROOT, from_fields, make_run, read_fields
+from searches import examples
 
 from mixture.schedule import WHOLE, Schedule, ScheduleData
 
@@ -57,7 +58,7 @@ def skewed_runs(draw: st.DrawFn) -> tuple[ScheduleData, list[int]]:
     return data, sorted({*ends, *draw(st.lists(st.integers(1, steps), max_size=8))})
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(run=skewed_runs())
 def test_after_any_step_every_domain_is_nearer_to_its_share_than_the_bound(run):
     data, steps = run

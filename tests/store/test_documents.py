@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from searches import examples
 from store.makers import MakeStore, bare_store, text_of, write_tokens
 
 from mixture.errors import StoreError
@@ -75,7 +76,7 @@ def test_a_row_that_ends_where_a_document_ends_has_no_empty_segment(make_store: 
     assert segments(store, "web", 7, 1) == [(1, 1)]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(data=st.data())
 def test_segments_of_rows_of_any_domains_are_those_of_the_documents(tmp_path_factory: pytest.TempPathFactory, data):
     lengths = data.draw(st.lists(st.lists(st.integers(1, 9), min_size=1, max_size=12), min_size=1, max_size=4))
@@ -124,7 +125,7 @@ def test_documents_of_many_ids_come_in_order_of_place_and_unknown_ids_give_none(
     assert store.documents_named([]).column_names == ["domain", "id", "first_token", "tokens"]
 
 
-@pytest.mark.parametrize("length", [8, 200, 5_000])
+@pytest.mark.parametrize("length", [8, 200, pytest.param(5_000, marks=pytest.mark.long)])
 def test_ids_of_any_length_are_found(tmp_path: Path, length: int):
     ids = [f"{'é' * length}{i}" if i % 3 else f"{i:05}" for i in range(34_000)]
     source = tmp_path / "ids.jsonl"

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from searches import examples
 from store.foreign.token_files import catalog, write_raw
 from stream_helpers import DOMAINS, make_store
 
@@ -82,7 +83,7 @@ def check_packed(source: Store, packed: Store, report: PackReport) -> None:
     assert verify_store(packed.path) == []
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(
     st.lists(st.lists(st.integers(1, 90), min_size=1, max_size=25), min_size=1, max_size=2),
     st.integers(1, 70),

@@ -6,6 +6,7 @@ import string
 import subprocess
 import sys
 
+import pytest
 from store.makers import MakeStore
 
 READ = """
@@ -13,6 +14,7 @@ import resource, sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pytest
 
 from mixture.store import open_store
 
@@ -40,6 +42,7 @@ assert mapped <= 32, mapped
 """
 
 
+@pytest.mark.long
 def test_threads_that_share_more_files_than_may_be_open_read_what_is_there(make_store: MakeStore):
     letters = string.ascii_letters + string.digits
     store = make_store(**{f"d{letter}": [24 * letter] for letter in letters})

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from searches import examples
 from store.foreign.token_files import catalog, write_raw
 from store.makers import bare_store
 from stream_helpers import DOMAINS, make_store
@@ -23,7 +24,7 @@ def texts_in(store: Store, name: str) -> list[tuple[str, list[int]]]:
     return [(row["id"], store.read(name, row["first_token"], row["tokens"]).tolist()) for row in rows]
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=30), st.sets(st.integers(1, 70), min_size=1, max_size=3))
 def test_every_document_is_in_the_one_domain_of_its_length(tmp_path_factory, sizes, edges):
     folder = tmp_path_factory.mktemp("split")

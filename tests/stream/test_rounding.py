@@ -6,11 +6,12 @@ import random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from searches import examples
 
 from mixture.stream.rounding import round_table
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(rows=st.integers(1, 7), columns=st.integers(1, 14), seed=st.integers(0, 10**6), share=st.integers(1, 1000))
 def test_entries_rows_and_columns_are_off_by_less_than_one(rows, columns, seed, share):
     rng = random.Random(seed)

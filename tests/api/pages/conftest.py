@@ -20,9 +20,9 @@ SERIOUS = ("serious", "critical")
 
 
 def pytest_collection_modifyitems(items):
-    """Tests that ask for a page need the browser: skipped where there is none, never in `make test-all`."""
+    """Tests in the browser need one: skipped where there is none, never in `make test-all`."""
     for item in items:
-        if "page" in getattr(item, "fixturenames", ()) and Path(__file__).parent in item.path.parents:
+        if "browser" in getattr(item, "fixturenames", ()) and Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.needs_browser)
             if CHROMIUM is None and "MIXTURE_TEST_ALL" not in os.environ:
                 item.add_marker(pytest.mark.skip(reason="there is no Chromium on this machine"))

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from schedule.asking import answers, handoffs
 from schedule.making import ROOT, from_fields, make_run, to_fields
 from schedule.random_runs import runs
+from searches import examples
 
 from mixture.json_text import by_line, digest
 from mixture.schedule import Domain, Schedule, ScheduleData
@@ -111,7 +112,7 @@ def test_the_script_gives_the_answers_of_the_golden_files(path):
         assert given_ == right, question
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(runs())
 def test_a_random_run_reads_the_same_in_the_script(data):
     assert_agreement(data, random.Random(data.seed))

@@ -126,6 +126,7 @@ def test_the_site_of_the_repository_is_small(repository_site):
     assert sizes.total() < MOST_BYTES
 
 
+@pytest.mark.long
 def test_the_same_mixtures_give_the_same_bytes(repository_site, tmp_path):
     folder, made = repository_site
     again = write(tmp_path / "again", mixtures_in(MIXTURES))

@@ -33,6 +33,7 @@ def test_migrations_make_the_tables_that_the_models_say(repository):
     assert tables == {*Base.metadata.tables, "alembic_version"}
 
 
+@pytest.mark.long
 def test_copies_that_start_at_once_on_an_empty_database_all_start(database_url, tmp_path):
     command = [sys.executable, "-c", OPEN, str(tmp_path / "data"), database_url]
     copies = [

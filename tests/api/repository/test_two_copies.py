@@ -11,6 +11,8 @@ from service_processes import copy_of_the_service
 
 from api.repository import Scope
 
+pytestmark = pytest.mark.long
+
 SPEC = """\
 mixture: small
 catalog: cells.csv

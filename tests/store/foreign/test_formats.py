@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from searches import examples
 from store.foreign.token_files import (
     catalog,
     documents_of,
@@ -49,7 +50,7 @@ def write_all(folder: Path, files: list[list[list[int]]], rows: int) -> dict[str
     }
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(FILES, st.integers(1, 4), st.data())
 def test_every_format_gives_the_same_documents_and_the_same_rows_across_them(files, rows, data):
     tokens = flat([document for documents in files for document in documents], "uint16")

@@ -54,6 +54,7 @@ def all_bytes(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("processes", [1, 2])
 def test_killed_at_any_moment_and_started_again_it_is_as_if_never_killed(tmp_path: Path, listing: Path, processes: int):
     out = tmp_path / "store"
@@ -73,6 +74,7 @@ def test_killed_at_any_moment_and_started_again_it_is_as_if_never_killed(tmp_pat
     assert all_bytes(out) == all_bytes(tmp_path / "expected")
 
 
+@pytest.mark.long
 def test_a_reader_that_polls_sees_nothing_and_then_all(tmp_path: Path, listing: Path):
     out = tmp_path / "store"
     with start(tmp_path, listing, 2, "go") as child:

@@ -131,6 +131,7 @@ def goes_on(listing: Path, out: Path, **options: Any) -> Resumed:
     return one
 
 
+@pytest.mark.long
 def test_killed_at_twenty_random_moments_it_goes_on_each_time(tmp_path: Path, listing: Path, starter: Starter):
     """Kills it with all of its processes, and polls the store meanwhile, which is whole or not there."""
     out = tmp_path / "store"
