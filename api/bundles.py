@@ -36,6 +36,8 @@ from mixture.spec.tables import named_tables
 
 MOST_WEIGHTS = 200_000
 """Phases and stairs of transitions, times domains: planning these takes some 4 seconds and 0.5 GB."""
+MOST_DOMAINS = 20_000
+"""A request about a mixture of so many takes up to some 2 seconds."""
 MOST_PHASES = 1_000
 """Stairs counted in. Each takes some 2 ms, and as much to read."""
 MOST_CONDITIONS = 1_000
@@ -210,11 +212,13 @@ def _read_inputs(spec: Spec, tables: Mapping[str, bytes]) -> Inputs:
         detail = f"{conditions:,} conditions, of at most {MOST_CONDITIONS:,}"
         raise Problem(422, detail, code="too-many-conditions", hint="weights in a column of a table are read at once")
     given, source = GivenTables(tables), spec.catalog
-    catalog = read_catalog(source.path, domain=source.domain, place=spec.place("catalog"), tables=given)
-    domains = len(catalog.domains)
+    domains = given.table(source.path, place=spec.place("catalog")).num_rows
+    if domains > MOST_DOMAINS:
+        raise Problem(413, f"{domains:,} domains, of at most {MOST_DOMAINS:,}", code="tables-too-large")
     if sets * domains > MOST_WEIGHTS:
         detail = f"{sets:,} {what} of {domains:,} domains are more than {MOST_WEIGHTS:,} weights"
         raise Problem(422, detail, code="too-many-weights")
+    catalog = read_catalog(source.path, domain=source.domain, place=spec.place("catalog"), tables=given)
     return read_inputs(spec, tables=given, catalog=catalog, seconds=CONDITION_SECONDS)
 
 

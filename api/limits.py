@@ -7,7 +7,7 @@ import threading
 import time
 from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 from math import inf
@@ -141,23 +141,37 @@ class WritePlaces:
     ) -> None:
         self._told = busy
         self._limiter = anyio.CapacityLimiter(at_once)
+        self._clients: dict[str, anyio.CapacityLimiter] = {}
         self._most_waiting = most_waiting
         self._seconds = seconds
 
     @asynccontextmanager
-    async def place(self) -> AsyncIterator[None]:
-        """A place while the block runs. Raises Problem 503 `busy` where there is none in time, or too many wait."""
-        if self._limiter.available_tokens <= 0 and self._limiter.statistics().tasks_waiting >= self._most_waiting:
-            raise self._busy()
+    async def place(self, client: str | None = None) -> AsyncIterator[None]:
+        """A place while the block runs. Raises Problem 503 `busy` where there is none in time, or too many wait.
+
+        client: who waits for itself: of its requests, one at a time waits for a place among those of others
+        """
+        own = [] if client is None else [self._clients.setdefault(client, anyio.CapacityLimiter(1))]
+        needed = [*own, self._limiter]
         try:
-            with anyio.fail_after(self._seconds):
-                await self._limiter.acquire()
-        except TimeoutError:
-            raise self._busy() from None
-        try:
-            yield
+            if any(
+                limiter.available_tokens <= 0 and limiter.statistics().tasks_waiting >= self._most_waiting
+                for limiter in needed
+            ):
+                raise self._busy()
+            with ExitStack() as taken:
+                try:
+                    with anyio.fail_after(self._seconds):
+                        for limiter in needed:
+                            await limiter.acquire()
+                            taken.callback(limiter.release)
+                except TimeoutError:
+                    raise self._busy() from None
+                yield
         finally:
-            self._limiter.release()
+            for limiter in own:
+                if not limiter.borrowed_tokens and not limiter.statistics().tasks_waiting:
+                    self._clients.pop(client or "", None)
 
     def _busy(self) -> Problem:
         return Problem(503, self._told, code="busy", headers={"Retry-After": "5"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf
 from typing import Annotated, Self
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from fastapi.concurrency import run_in_threadpool
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
@@ -15,6 +15,7 @@ from api import problems
 from api.bodies import BodyRoute, RequestBody, VisibleText
 from api.formats import JsonOnly
 from api.library import LoadedMixture
+from api.limits import client_of
 from api.security import Reads
 from api.services import AppServices, AskedMixture, Services
 from api.what_if import Changes, PhaseChange, what_if
@@ -103,7 +104,7 @@ class WhatIfAsked(RequestBody):
 
 @router.post("/{ref}/what-if", responses=problems.documented(404, 409, 413, 503))
 async def plan_anew(
-    asked: AskedMixture, changed: WhatIfAsked, services: AppServices, response: Response
+    request: Request, asked: AskedMixture, changed: WhatIfAsked, services: AppServices, response: Response
 ) -> WhatIfAnswer:
     """Plan a mixture with changes: epochs, shortfalls, findings, and the spec that gives them. Nothing is kept.
 
@@ -111,10 +112,10 @@ async def plan_anew(
     `said` says. The spec is that of the mixture, with its comments, and can be saved, planned, published.
     """
     response.headers["Cache-Control"] = "no-store"
-    return await planned_anew(services, asked.mixture, await run_in_threadpool(changes_of, changed))
+    return await planned_anew(request, services, asked.mixture, await run_in_threadpool(changes_of, changed))
 
 
-async def planned_anew(services: Services, mixture: LoadedMixture, changes: Changes) -> WhatIfAnswer:
+async def planned_anew(request: Request, services: Services, mixture: LoadedMixture, changes: Changes) -> WhatIfAnswer:
     """The answer, made in its turn or taken from those that were made last.
 
     Raises as `what_if` does, and Problem 503 `busy`.
@@ -127,7 +128,7 @@ async def planned_anew(services: Services, mixture: LoadedMixture, changes: Chan
     def make() -> WhatIfAnswer:
         return what_if_answer(mixture, what_if(mixture, services.bundle(mixture), changes))
 
-    async with services.what_if_places.place():
+    async with services.what_if_places.place(client_of(request.scope)):
         return await run_in_threadpool(services.what_ifs.get, key, make)
 
 

@@ -75,3 +75,19 @@ def test_places_of_writers_are_waited_for_so_long_and_by_so_many():
         found = asyncio.run(refusals(places))
         assert [(one.status_code, one.code) for one in found] == [(503, "busy")] * 3
         assert all(one.headers and int(one.headers["Retry-After"]) > 0 for one in found)
+
+
+def test_a_client_that_asks_for_much_waits_for_itself_and_another_has_the_next_place():
+    async def order() -> list[str]:
+        places, done = WritePlaces(1, most_waiting=9, seconds=60), []
+
+        async def ask(client: str) -> None:
+            async with places.place(client):
+                await asyncio.sleep(0)
+                done.append(client)
+
+        await asyncio.gather(*(ask("many") for _ in range(6)), ask("single"))
+        assert places._clients == {}
+        return done
+
+    assert asyncio.run(order()) == ["many", "single", *["many"] * 5]

@@ -289,6 +289,8 @@ def test_what_would_take_too_much_to_plan_is_refused(put):
     assert "301 phases and parts of transitions of 1,003 domains" in refused["detail"]
     body = {"spec": spec.replace("parts: 2", "parts: 999"), "tables": {"cells.csv": CELLS}}
     assert "1,001 phases and parts" in put("small", body, status=422, code="too-many-phases").json()["detail"]
+    body = {"spec": spec, "tables": {"cells.csv": "domain,tokens\n" + "not read,row by row\n" * 20_001}}
+    assert "20,001 domains" in put("small", body, status=413, code="tables-too-large").json()["detail"]
     large = SMALL["tables"] | {"cells.csv": CELLS + "x" * 17_000_000}
     put("small", SMALL | {"tables": large}, status=413, code="tables-too-large")
     out = io.BytesIO()

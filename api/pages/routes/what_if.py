@@ -108,7 +108,7 @@ async def _answer(services: Services, asked: AskedMixture, request: Request, by:
     if not body:
         return None
     try:
-        return await planned_anew(services, mixture, changes_of(WhatIfAsked(**body)))
+        return await planned_anew(request, services, mixture, changes_of(WhatIfAsked(**body)))
     except ValidationError as error:
         faults = first_errors(error)
         raise invalid([{**fault, "loc": ("body", *fault["loc"])} for fault in faults], error.error_count()) from error
