@@ -8,9 +8,9 @@ import pkgutil
 import signal
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from functools import partial
+from functools import cache, partial
 from types import FrameType
 from typing import Any
 
@@ -58,21 +58,28 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        generate_unique_id_function=operation_id,
-        dependencies=[KnownNames],
         middleware=_middleware(services),
     )
     app.state.services = services
     app.openapi = lambda: describe(app)  # type: ignore[method-assign]
     problems.install(app, page=problem_page)
-    page_routes: list[BaseRoute] = []
+    every, of_pages = _routes()
+    app.router.routes.extend(every)
+    app.state.page_paths = partial(page_paths, of_pages)
+    return app
+
+
+@cache
+def _routes() -> tuple[Sequence[BaseRoute], Sequence[BaseRoute]]:
+    """All routes, and those of pages: the same in each application of a process, as reading them takes a while."""
+    every = APIRouter(dependencies=[KnownNames], generate_unique_id_function=operation_id, redirect_slashes=False)
+    of_pages: list[BaseRoute] = []
     for package in (routes, pages):
         for module in sorted(found.name for found in pkgutil.iter_modules(package.__path__)):
             router: APIRouter = importlib.import_module(f"{package.__name__}.{module}").router
-            app.include_router(router, include_in_schema=package is routes)
-            page_routes += router.routes if package is pages else []
-    app.state.page_paths = partial(page_paths, page_routes)
-    return app
+            every.include_router(router, include_in_schema=package is routes)
+            of_pages += router.routes if package is pages else []
+    return every.routes, of_pages
 
 
 def operation_id(route: APIRoute) -> str:

@@ -6,6 +6,9 @@ import json
 import sysconfig
 from pathlib import Path
 
+import pytest
+from made_once import made_once
+
 from mixture.clusters import ClusterOptions, cluster
 from mixture.plan import make_lock, make_plan, write_lock
 from mixture.spec import load_spec
@@ -30,10 +33,17 @@ phases:
 """
 
 
-def make_clustered_mixture(folder: Path) -> Path:
-    """A folder with spec, lock, and the store below; every document has a source, a licence and an address."""
+def clustered_mixture(factory: pytest.TempPathFactory) -> Path:
+    """A folder with spec, lock, and the store below; every document has a source, a licence and an address.
+
+    It is one for all tests, which only read it.
+    """
+    return made_once(factory, NAME, _make)[0]
+
+
+def _make(folder: Path) -> None:
     text = folder / "text"
-    text.mkdir(parents=True)
+    text.mkdir()
     library = Path(sysconfig.get_path("stdlib"))
     domains = {}
     for package in PACKAGES:
@@ -59,4 +69,3 @@ def make_clustered_mixture(folder: Path) -> Path:
     store = open_store(folder / "store")
     content = {domain.name: domain.content for domain in store.domains.values()}
     write_lock(make_lock(make_plan(spec), content=content), folder / "mixture.lock.json")
-    return folder

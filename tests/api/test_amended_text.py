@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from api_helpers import ask, client_of
-from clustered_mixture import NAME, SPEC, make_clustered_mixture
+from clustered_mixture import NAME, SPEC, clustered_mixture
 
 from api.repository import Scope
 from mixture.client import open_remote_stream
@@ -26,7 +26,7 @@ STEP = 10
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    return make_clustered_mixture(tmp_path_factory.mktemp("text") / NAME)
+    return clustered_mixture(tmp_path_factory)
 
 
 @pytest.fixture

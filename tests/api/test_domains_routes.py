@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx2
 import pytest
 from api_helpers import MIXTURES, ask
-from clustered_mixture import NAME, make_clustered_mixture
+from clustered_mixture import NAME, clustered_mixture
 
 from mixture.store import Store, open_store
 
@@ -18,17 +18,17 @@ HERE = f"/v1/catalogs/{NAME}/domains/{DOMAIN}"
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    return make_clustered_mixture(tmp_path_factory.mktemp("clustered"))
+    return clustered_mixture(tmp_path_factory)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def store(folder) -> Store:
     return open_store(folder / "store")
 
 
-@pytest.fixture
-def app(folder, make_app):
-    return make_app(mixtures_dirs=(folder, MIXTURES / "demo"))
+@pytest.fixture(scope="module")
+def app(folder, make_shared_app):
+    return make_shared_app(mixtures_dirs=(folder, MIXTURES))
 
 
 def get(app, address: str) -> httpx2.Response:

@@ -46,10 +46,16 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
     return make_store(tmp_path_factory.mktemp("steps") / "made", DOMAINS)
 
 
-@pytest.fixture
-def app(make_app, tmp_path: Path, store: Store) -> FastAPI:
-    write_mixture(tmp_path / "small", SPEC.format(store=store.path))
-    return make_app(mixtures_dirs=(tmp_path / "small", MIXTURES / "demo"), store_dirs=(store.path,))
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, store: Store) -> Path:
+    folder = tmp_path_factory.mktemp("mixture") / "small"
+    write_mixture(folder, SPEC.format(store=store.path))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def app(make_shared_app, folder: Path, store: Store) -> FastAPI:
+    return make_shared_app(mixtures_dirs=(folder, MIXTURES), store_dirs=(store.path,))
 
 
 def all_items(app: FastAPI, url: str | None) -> list[dict[str, Any]]:
@@ -89,8 +95,8 @@ def test_pages_of_slots_make_the_whole_step(app: FastAPI):
         assert [{k: v for k, v in one.items() if k != "documents"} for one in items] == rows
 
 
-def test_a_sequence_has_the_documents_that_its_tokens_come_from(app: FastAPI, store: Store, tmp_path: Path):
-    lock = read_lock(tmp_path / "small" / "mixture.lock.json")
+def test_a_sequence_has_the_documents_that_its_tokens_come_from(app: FastAPI, store: Store, folder: Path):
+    lock = read_lock(folder / "mixture.lock.json")
     for batch in open_stream(lock, store):
         items = all_items(app, f"/v1/mixtures/small/steps/{batch.step}/sequences?limit=200")
         for one, tokens in zip(items, batch.input_ids.tolist(), strict=True):
@@ -255,8 +261,8 @@ def test_a_store_that_comes_later_changes_the_answer_and_its_tag(make_app, tmp_p
 
 
 @pytest.mark.parametrize("world_size", [1, 4, 7, 30])
-def test_a_rank_reads_the_slots_that_its_stream_gives_it(app: FastAPI, store: Store, tmp_path: Path, world_size: int):
-    lock, step = read_lock(tmp_path / "small" / "mixture.lock.json"), 17
+def test_a_rank_reads_the_slots_that_its_stream_gives_it(app: FastAPI, store: Store, folder: Path, world_size: int):
+    lock, step = read_lock(folder / "mixture.lock.json"), 17
     address, every = f"/v1/mixtures/small/steps/{step}/sequences", []
     for rank in range(world_size):
         query = f"rank={rank}&world_size={world_size}&limit=2"

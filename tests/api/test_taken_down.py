@@ -15,7 +15,7 @@ import httpx2
 import pyarrow as pa
 import pytest
 from api_helpers import client_of
-from clustered_mixture import NAME, make_clustered_mixture
+from clustered_mixture import NAME, clustered_mixture
 from stream_helpers import with_masks
 
 from api import Settings, create_app
@@ -54,7 +54,7 @@ def text_at(store: Store, row: dict[str, Any]) -> str:
 
 @pytest.fixture(scope="module")
 def down(tmp_path_factory: pytest.TempPathFactory) -> Down:
-    folder = make_clustered_mixture(tmp_path_factory.mktemp("taken") / NAME)
+    folder = clustered_mixture(tmp_path_factory)
     store = open_store(folder / "store")
     lock = read_lock(folder / "mixture.lock.json")
     rows = [

@@ -40,10 +40,11 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
     return traced_store(tmp_path_factory.mktemp("traced") / "made", {"code": 100, "held": 9, "web": 200})
 
 
-@pytest.fixture
-def app(make_app, tmp_path: Path, store: Store) -> FastAPI:
-    write_mixture(tmp_path / "traced", SPEC.format(store=store.path))
-    return make_app(mixtures_dirs=(tmp_path / "traced", MIXTURES / "demo"), store_dirs=(store.path,))
+@pytest.fixture(scope="module")
+def app(make_shared_app, tmp_path_factory: pytest.TempPathFactory, store: Store) -> FastAPI:
+    folder = tmp_path_factory.mktemp("mixture") / "traced"
+    write_mixture(folder, SPEC.format(store=store.path))
+    return make_shared_app(mixtures_dirs=(folder, MIXTURES), store_dirs=(store.path,))
 
 
 @pytest.fixture

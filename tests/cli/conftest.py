@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from made_once import made_once
 from program import run_program
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -55,7 +56,6 @@ def small(tmp_path: Path, run: Run) -> Path:
 
 
 @pytest.fixture(scope="session")
-def demo(tmp_path_factory: pytest.TempPathFactory, run: Run) -> tuple[Path, str]:
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """The folder in which `mixture demo` ran, with demo/ in it, and what it said."""
-    folder = tmp_path_factory.mktemp("demo")
-    return folder, run("demo", cwd=folder).stdout
+    return made_once(tmp_path_factory, "demo", lambda folder: run_program("demo", cwd=folder).stdout)

@@ -11,6 +11,8 @@ import pytest
 
 from mixture import open_store, open_stream, read_lock
 
+pytestmark = pytest.mark.xdist_group("demo")
+
 
 def test_the_demo_goes_all_the_way_and_ends_with_three_commands(demo: tuple[Path, str], run) -> None:
     folder, said = demo

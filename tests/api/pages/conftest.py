@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from clustered_mixture import make_clustered_mixture
+from clustered_mixture import clustered_mixture
 from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
 from service_processes import copy_of_the_service, start_copy
 
@@ -75,7 +75,7 @@ def service(tmp_path_factory) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def clustered(tmp_path_factory) -> Path:
     """The folder of a mixture whose store has clusters of real text, with an overview."""
-    return make_clustered_mixture(tmp_path_factory.mktemp("clustered"))
+    return clustered_mixture(tmp_path_factory)
 
 
 @pytest.fixture(scope="session")

@@ -24,6 +24,8 @@ from api import Settings, create_app
 from api.repository import Scope
 from api.settings import ExampleTexts
 
+pytestmark = pytest.mark.xdist_group("links")
+
 BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 CELLS = "domain,tokens,topic,level\n" + "".join(f"t{t}l{q},90000,t{t},{q}\n" for t in range(3) for q in range(3))
 HEAD = "mixture: {name}\ncatalog: {catalog}\nsequence_length: 64\nbatch: 12 sequences\nbudget: {steps} steps\n"

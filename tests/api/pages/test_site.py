@@ -16,6 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from api_helpers import MIXTURES
+from made_once import made_once
 from mixture_folder import write_mixture
 from playwright.sync_api import expect
 from stream_helpers import lock_over, make_store, texts_of
@@ -53,8 +54,7 @@ def names_in(folder: Path) -> list[str]:
 @pytest.fixture(scope="module")
 def repository_site(tmp_path_factory):
     """The site of the repository's mixtures, and what was said of it."""
-    folder = tmp_path_factory.mktemp("site") / "out"
-    return folder, write(folder, mixtures_in(MIXTURES))
+    return made_once(tmp_path_factory, "site", lambda folder: write(folder, mixtures_in(MIXTURES)))
 
 
 class Links(HTMLParser):
@@ -307,6 +307,7 @@ site_folder.write_site(Path(sys.argv[1]), sys.argv[2], [], [SiteFile("index.html
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("again", [DATE, "2026.11.30"])
 @pytest.mark.parametrize("before", [None, "2026.11.28"])
 def test_a_run_that_was_killed_between_the_site_and_the_index_holds_up_none(tmp_path, before, again):
