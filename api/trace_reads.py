@@ -22,7 +22,7 @@ READ = (
     "masked_tokens",
 )  # fmt: skip
 READS = pa.schema([pa.field(name, pa.int64()) for name in READ])
-SUMS = ("documents", "tokens", "tokens_with_repeats", "tokens_masked")
+READ_SUMS = ("documents", "tokens", "tokens_with_repeats", "tokens_masked")
 MOST_SEQUENCES = 4_096
 """Sequences that one range lies over."""
 MOST_LOOKED_UP = 100_000
@@ -141,5 +141,5 @@ def sums_table(found: ReadSoFar, part: slice) -> pa.Table:
     """A row a value, those in a part of the order: the column's own type, or text where none has a value."""
     values = [one.value for one in found.values]
     column = pa.array(values) if any(value is not None for value in values) else pa.nulls(len(values), pa.string())
-    sums = {name: pa.array([getattr(one, name) for one in found.values], pa.int64()) for name in SUMS}
+    sums = {name: pa.array([getattr(one, name) for one in found.values], pa.int64()) for name in READ_SUMS}
     return pa.table({"value": column} | sums).slice(part.start, part.stop - part.start)

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 from api.library import LoadedMixture
 from api.planned import PlannedDomains
 from mixture.catalog import Overview
-from mixture.catalog.cells import cell_text as cell_text
+from mixture.catalog.cells import cell_text
 from mixture.plan import tokens_over_cap
 
 NEAR = Fraction(9, 10)

@@ -13,10 +13,11 @@ from api.library import LoadedMixture
 from api.pages.catalog_facts import pinned
 from api.pages.mixture import rows_shown
 from api.pages.mixture_columns import group_columns
-from api.pages.mixture_rows import cell_text, domain_rows, group_rows, titles_of, weight_at_end
+from api.pages.mixture_rows import domain_rows, group_rows, titles_of, weight_at_end
 from api.problems import Problem, pointer_token
 from api.what_if_answer import WhatIfAnswer, WhatIfDomain
 from mixture.catalog import Overview
+from mixture.catalog.cells import cell_text
 
 
 class _Frozen(BaseModel):

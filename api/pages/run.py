@@ -12,13 +12,14 @@ from pydantic import BaseModel, ConfigDict
 from api.library import LoadedMixture
 from api.pages.mixture_chart import LINE, WIDTH, Mark, marks_of
 from api.pages.mixture_columns import asked_column, group_columns
-from api.pages.mixture_rows import Reach, cell_text, reach_of, titles_of
+from api.pages.mixture_rows import Reach, reach_of, titles_of
 from api.pages.run_losses import LossLine, loss_lines, mean_loss
 from api.planned import PlannedDomains
 from api.repository import ProgressEntry, RunRecord
 from api.run_figures import read_by, standing
 from api.run_models import Standing
 from mixture.catalog import Overview
+from mixture.catalog.cells import cell_text
 from mixture.plan import Lock, lineage_of
 from mixture.plan.composition import group
 

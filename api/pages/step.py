@@ -9,10 +9,11 @@ from pydantic import BaseModel, ConfigDict
 
 from api.library import LoadedMixture
 from api.pages.mixture_columns import asked_column, group_columns, known_order
-from api.pages.mixture_rows import cell_text, titles_of
+from api.pages.mixture_rows import titles_of
 from api.pages.step_sequences import SequenceLine, StoreState, sequence_lines
 from api.step_reads import asked_slots, schedule_with, sequences_by_domain, weights_at
 from mixture.catalog import Overview
+from mixture.catalog.cells import cell_text
 from mixture.plan.composition import composition, group
 from mixture.schedule import WHOLE
 from mixture.store import Store

@@ -13,7 +13,7 @@ from api.library import LoadedMixture
 from api.pages.catalog_facts import pinned
 from api.pages.step_sequences import Attribute, StoreState
 from api.problems import Problem
-from api.trace_reads import READS, SUMS, bounded_sums, check_traced, document_traces, read_row
+from api.trace_reads import READ_SUMS, READS, bounded_sums, check_traced, document_traces, read_row
 from mixture.errors import MixtureError
 from mixture.store import Store, attribute_text
 from mixture.stream import Trace, TracedRead, trace_range
@@ -124,7 +124,7 @@ class TraceView(_Frozen):
         """The values of the sums where they are asked for; else a row a read, as shown."""
         if self.sums is not None:
             made: dict[str, Any] = {"value": pa.array([_text(one.value) for one in self.sums], pa.string())}
-            for name in SUMS:
+            for name in READ_SUMS:
                 made[name] = pa.array([getattr(one, name) for one in self.sums], pa.int64())
             return pa.table(made)
         rows = [(one, read) for one in self.traces for read in one.reads]
@@ -240,7 +240,7 @@ def _sums(mixture: LoadedMixture, until: int, by: str, store: Store | None) -> d
         SumLine(
             value=one.value,
             share=one.tokens_with_repeats / whole,
-            **{name: getattr(one, name) for name in SUMS},
+            **{name: getattr(one, name) for name in READ_SUMS},
         )
         for one in (*found.values, found.total)
     ]

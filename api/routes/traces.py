@@ -21,8 +21,8 @@ from api.security import Reads
 from api.services import AskedMixture
 from api.tables import TablePart, list_answer, table_answer, table_responses, whole_answer
 from api.trace_reads import (
+    READ_SUMS,
     READS,
-    SUMS,
     bounded_sums,
     check_traced,
     document_traces,
@@ -243,7 +243,7 @@ def sums(
         first = 0 if after is None else min(after + 1, len(found.values))
         end = min(first + page.limit, len(found.values))
         cursor = encode_cursor(end - 1) if end < len(found.values) else None
-        total = {name: getattr(found.total, name) for name in SUMS}
+        total = {name: getattr(found.total, name) for name in READ_SUMS}
         return TablePart(sums_table(found, slice(first, end)), cursor, {"total": total})
 
     of = f"{asked.mixture.digest} {store.digest}"
