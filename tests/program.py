@@ -11,6 +11,8 @@ from unittest.mock import patch
 
 from mixture.cli.app import main
 
+PROGRAM = Path(sys.executable).with_name("mixture")
+
 
 def run_program(*arguments: object, cwd: Path | None = None, code: int = 0) -> CompletedProcess[str]:
     """Run `mixture ARGUMENTS…` in the folder `cwd`: what it printed, and its exit code, which has to be `code`."""
@@ -21,6 +23,7 @@ def run_program(*arguments: object, cwd: Path | None = None, code: int = 0) -> C
         redirect_stdout(out),
         redirect_stderr(err),
         patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO())),
+        patch.object(sys, "argv", [str(PROGRAM), *given]),
         patch.dict("os.environ", COLUMNS="120"),
         chdir(cwd or Path.cwd()),
     ):

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import httpx2
+import pytest
 from api_helpers import MIXTURES, ask
 
 import mixture
@@ -66,6 +67,7 @@ def test_figures_are_by_route_and_not_by_address(make_app):
     assert f'mixture_build_info{{python="{sys.version.split()[0]}",version="{mixture.__version__}"}} 1.0' in text
 
 
+@pytest.mark.long
 def test_the_figures_of_several_processes_are_told_together(tmp_path: Path):
     folder = tmp_path / "figures"
     folder.mkdir()

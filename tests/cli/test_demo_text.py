@@ -6,7 +6,11 @@ import json
 import sysconfig
 from pathlib import Path
 
-from mixture.cli.demo_text import gather, shown_path
+import pytest
+
+from mixture.cli.demo_text import shown_path
+
+pytestmark = pytest.mark.xdist_group("demo")
 
 
 def test_documents_are_named_by_their_paths_below_the_folder_that_all_machines_have_them_in():
@@ -17,15 +21,15 @@ def test_documents_are_named_by_their_paths_below_the_folder_that_all_machines_h
     assert shown_path(Path("/home/somebody/work/of/theirs/README.md")) == "of/theirs/README.md"
 
 
-def test_no_document_of_the_demo_has_a_path_of_this_machine_as_its_id(tmp_path: Path, capsys):
-    kinds = gather(tmp_path)
-    printed = {line.split()[0]: line.split() for line in capsys.readouterr().out.splitlines()}
-    assert printed.keys() >= kinds.keys()
-    assert len(kinds) > 3
-    for name in kinds:
-        rows = [json.loads(line) for line in (tmp_path / f"{name}.jsonl").read_text(encoding="ascii").splitlines()]
+def test_no_document_of_the_demo_has_a_path_of_this_machine_as_its_id(demo: tuple[Path, str]):
+    folder, said = demo
+    files = sorted((folder / "demo" / "text").glob("*.jsonl"))
+    assert len(files) > 3
+    printed = {words[0]: words for line in said.splitlines() if (words := line.split())}
+    for path in files:
+        rows = [json.loads(line) for line in path.read_text(encoding="ascii").splitlines()]
         size = sum(len(row["text"].encode("utf-8", "surrogatepass")) for row in rows)
-        assert printed[name][2:] == [f"{len(rows):,}", "documents", f"{size:,}", "bytes"]
+        assert printed[path.stem][2:] == [f"{len(rows):,}", "documents", f"{size:,}", "bytes"]
         ids = [row["id"] for row in rows]
         assert not any(identity.startswith("/") for identity in ids)
-        assert len(set(ids)) == len(ids), name
+        assert len(set(ids)) == len(ids), path.stem

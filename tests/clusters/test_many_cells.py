@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
+import pytest
 
 from mixture.clusters import ClusterOptions, Processes, cluster
 
@@ -20,6 +21,7 @@ def sources(folder: Path, rows: list[dict[str, str]]) -> Path:
     return folder / "sources.yaml"
 
 
+@pytest.mark.long
 def test_there_may_be_more_domains_than_files_that_a_process_may_open(tmp_path: Path) -> None:
     rows = [{"id": str(n), "text": f"words of topic {n % 200}", "topic": f"t{n % 200}"} for n in range(400)]
     mixture = Path(sys.executable).with_name("mixture")

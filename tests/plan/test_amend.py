@@ -168,6 +168,7 @@ def test_nothing_comes_behind_the_end_and_no_amendment_before_what_was_consumed(
     assert error.value.code == "amend-consumed"
 
 
+@pytest.mark.long
 def test_two_hundred_small_changes_starve_no_domain() -> None:
     rng = np.random.default_rng(5)
     names = [f"d{i:03}" for i in range(200)]

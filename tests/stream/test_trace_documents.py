@@ -74,6 +74,7 @@ def test_a_traced_sequence_says_where_it_stands_and_what_its_documents_are(store
         assert (part.document.first_token, part.document.tokens) == (there["first_token"], there["tokens"])
 
 
+@pytest.mark.long
 def test_ten_thousand_random_documents_are_found_where_they_are(store: Store, lock: Lock):
     schedule = lock.schedule()
     places = places_of(schedule, store, schedule.rows(0, schedule.num_sequences))
@@ -194,6 +195,7 @@ def test_what_there_is_not_is_refused_with_what_is_near(store: Store, lock: Lock
         assert differs.value.code == "tokens-differ"
 
 
+@pytest.mark.long
 def test_a_run_of_19_trillion_tokens_is_traced_both_ways(tmp_path: Path):
     lock = read_lock(ROOT / "mixtures" / "marin-535b-a23b" / "mixture.lock.json")
     sizes = {domain.name: domain.tokens for domain in lock.data.domains}

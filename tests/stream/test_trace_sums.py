@@ -134,6 +134,7 @@ def test_a_column_that_there_is_not_is_refused_with_the_nearest(store: Store, pl
         read_so_far(plain, store, 11)
 
 
+@pytest.mark.long
 def test_a_run_of_19_trillion_tokens_is_summed(tmp_path: Path):
     lock = read_lock(ROOT / "mixtures" / "marin-535b-a23b" / "mixture.lock.json")
     write_holes(tmp_path / "store", {d.name: d.tokens for d in lock.data.domains}, tokenizer=lock.tokenizer or "")

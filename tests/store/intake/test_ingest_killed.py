@@ -145,6 +145,7 @@ def test_a_store_may_go_into_an_empty_folder_that_a_link_leads_to(tmp_path: Path
     assert left(tmp_path) == ["link", "real"]
 
 
+@pytest.mark.long
 def test_a_process_that_dies_is_an_error_and_what_is_finished_is_kept(tmp_path: Path, sources: WriteSources):
     names = [f"d{n}" for n in range(60)]  # so many jobs that most are still to do when it dies
     for name in names:
@@ -166,6 +167,7 @@ def test_a_process_that_dies_is_an_error_and_what_is_finished_is_kept(tmp_path: 
     assert left(tmp_path) == ["expected", "in", "store"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("processes", [1, 2])
 def test_an_interrupted_ingest_keeps_what_is_finished_and_nothing_else(tmp_path: Path, listing: Path, processes: int):
     out = tmp_path / "store"

@@ -83,6 +83,7 @@ def test_processes_do_not_change_a_byte(tmp_path: Path, sources: WriteSources):
     assert all(p.done == p.total > 0 for p in last.values())
 
 
+@pytest.mark.long
 def test_a_large_file_of_lines_is_cut_between_lines(
     tmp_path: Path, sources: WriteSources, monkeypatch: pytest.MonkeyPatch
 ):
