@@ -21,20 +21,13 @@ from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import BaseRoute
 
-from api import problems, routes
-from api.description import describe, page_paths
-from api.edge import TRACE_HEADER, Edge
-from api.formats import Suffixes
-from api.heads import Heads
-from api.limits import Limits
-from api.metrics import Measured
+from api import routes
+from api.answers import KnownNames, Suffixes, describe, page_paths
+from api.dependencies import Services
+from api.middleware import TRACE_HEADER, Edge, Heads, Limits, Measured, Revocable, Turns, problems
 from api.pages import routes as pages
 from api.pages.problem import problem_page
-from api.queries import KnownNames
-from api.services import Services
 from api.settings import Settings, load_settings
-from api.token_watch import Revocable
-from api.turns import Turns
 from mixture._version import __version__
 
 ENDING = (signal.SIGTERM, signal.SIGINT)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from api.repository.place import shown_database
+from api.database import shown_database
 from api.settings import Settings, variable_of
 
 

@@ -20,7 +20,8 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from mixture.plan import amend, lock_text, read_lock
+from mixture.lock import lock_text, read_lock
+from mixture.planning.amend import amend
 from mixture.schedule import WHOLE
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -21,10 +21,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.stream import one_map, seconds
-from mixture.plan import Lock, make_lock, make_plan
-from mixture.spec import load_spec
-from mixture.store import ExportFormat, Store, build_catalog, export_store, ingest, open_store
-from mixture.store.foreign import row_groups
+from mixture.data.derived import ExportFormat, export_store
+from mixture.data.ingest import ingest
+from mixture.data.linking import build_catalog
+from mixture.data.store import Store, open_store
+from mixture.data.token_files import row_groups
+from mixture.lock import Lock
+from mixture.planning.plan import make_lock, make_plan
+from mixture.planning.spec import load_spec
 from mixture.stream import LocalStream, open_stream
 
 FOLDER = Path("bench/formats")

@@ -36,11 +36,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.memory import watched
-from mixture.cli.demo_text import gather
-from mixture.store import Earlier, IngestProgress, Stage, ingest
-from mixture.store.intake import jobs, texts, work
-from mixture.store.intake.runs import RunWriter
-from mixture.store.intake.tokenizer import ByteTokenizer, JsonTokenizer
+from mixture.cli.data.demo_text import gather
+from mixture.data.ingest import Earlier, ingest, jobs, work
+from mixture.data.ingest.runs import RunWriter
+from mixture.data.texts import IngestProgress, Stage, texts
+from mixture.data.writing.tokenizer import ByteTokenizer, JsonTokenizer
 
 FOLDER = Path("bench/ingest")
 VOCABULARY = 32_000

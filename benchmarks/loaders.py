@@ -26,8 +26,8 @@ from mixture.adapters.columns import Column, Columns
 from mixture.adapters.datasets import iterable_dataset
 from mixture.adapters.grain import StepSource, rank_steps
 from mixture.adapters.torch import MixtureBatches, MixtureLoader
-from mixture.plan import write_lock
-from mixture.store import Spans
+from mixture.data.layout import Spans
+from mixture.lock import write_lock
 from mixture.stream import LocalStream, layout, open_stream, read_ahead
 
 BATCH, ROUNDS, WORK_SECONDS = 512, 5, 0.020

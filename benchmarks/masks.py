@@ -18,9 +18,9 @@ from pathlib import Path
 
 import numpy as np
 
-from mixture.plan import Lock, read_lock
-from mixture.plan.lock import Mask
-from mixture.plan.masks import in_order
+from mixture.lock import Lock, read_lock
+from mixture.lock.lock import Mask
+from mixture.lock.masks import in_order
 from mixture.stream.masks import ALWAYS, Masks
 
 LOCK = Path(__file__).resolve().parents[1] / "mixtures" / "marin-535b-a23b" / "mixture.lock.json"

@@ -27,9 +27,12 @@ from pathlib import Path
 
 import numpy as np
 
-from mixture.plan import Lock, make_lock, make_plan
-from mixture.spec import load_spec
-from mixture.store import ObjectOptions, Store, ingest, open_store
+from mixture.data.ingest import ingest
+from mixture.data.storage import ObjectOptions
+from mixture.data.store import Store, open_store
+from mixture.lock import Lock
+from mixture.planning.plan import make_lock, make_plan
+from mixture.planning.spec import load_spec
 from mixture.stream import open_stream
 
 FOLDER = Path("bench/objects")

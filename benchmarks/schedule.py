@@ -25,7 +25,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mixture.plan import read_lock
+from mixture.lock import read_lock
 from mixture.schedule import WHOLE, Batch, Domain, Schedule, ScheduleData, Segment, apportion
 from mixture.schedule.permute import key64
 from mixture.schedule.tree import Tree

@@ -26,7 +26,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from mixture.plan import read_lock
+from mixture.lock import read_lock
 
 MIXTURES = Path("mixtures")
 NAME = "marin-535b-a23b"

@@ -31,12 +31,12 @@ import pyarrow as pa
 from starlette.types import Receive, Scope, Send
 
 from api.batches import Frames, open_steps
-from api.metrics import Metrics
+from api.middleware.metrics import Metrics
 from benchmarks.stream import FOLDER, lock_over, real_store
 from mixture.client import open_remote_stream
-from mixture.client.wire import End, Key
-from mixture.plan import read_lock, write_lock
-from mixture.store import open_store
+from mixture.data.store import open_store
+from mixture.lock import read_lock, write_lock
+from mixture.stream.wire import End, Key
 
 STEPS, ROUNDS = 48, 11
 SLOW_CLIENTS, SLOW_SECONDS, SLOW_BYTES = 100, 30, 1024

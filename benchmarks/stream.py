@@ -18,10 +18,12 @@ from pathlib import Path
 
 import numpy as np
 
-from mixture.cli.demo_text import gather
-from mixture.plan import Lock, make_lock, make_plan, read_lock
-from mixture.spec import load_spec
-from mixture.store import Store, ingest, open_store, write_holes
+from mixture.cli.data.demo_text import gather
+from mixture.data.ingest import ingest
+from mixture.data.store import Store, open_store, write_holes
+from mixture.lock import Lock, read_lock
+from mixture.planning.plan import make_lock, make_plan
+from mixture.planning.spec import load_spec
 from mixture.stream import open_stream
 
 FOLDER = Path("bench")

@@ -20,9 +20,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from mixture.plan import Lock, make_lock, make_plan, read_lock
-from mixture.spec import load_spec
-from mixture.store import Store, ingest, open_store, write_holes
+from mixture.data.ingest import ingest
+from mixture.data.store import Store, open_store, write_holes
+from mixture.lock import Lock, read_lock
+from mixture.planning.plan import make_lock, make_plan
+from mixture.planning.spec import load_spec
 from mixture.stream import read_so_far, trace_documents, trace_step, trace_token
 
 T = TypeVar("T")

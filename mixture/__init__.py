@@ -8,39 +8,21 @@ from mixture._version import __version__
 from mixture.errors import MixtureError
 
 if TYPE_CHECKING:
+    from mixture.data.derived import ExportFormat, export_store, pack_store, split_store
+    from mixture.data.ingest import ingest
+    from mixture.data.layout import LongDocuments
+    from mixture.data.linking import add_domain, build_catalog, refresh_catalog
+    from mixture.data.storage import ObjectOptions
+    from mixture.data.store import Store, open_store, verify_store
     from mixture.formats import Exported, Given, Imported, export, format_of, import_mixture, read_file
-    from mixture.plan import (
-        Amendment,
-        Diff,
-        Lock,
-        Plan,
-        amend,
-        check_lock,
-        diff,
-        explain,
-        make_ladder,
-        make_lock,
-        make_plan,
-        read_lock,
-        write_lock,
-    )  # fmt: skip
+    from mixture.lock import Amendment, Lock, read_lock, write_lock
+    from mixture.planning.amend import amend
+    from mixture.planning.compare import Diff, diff
+    from mixture.planning.explain import explain
+    from mixture.planning.ladder import make_ladder
+    from mixture.planning.plan import Plan, check_lock, make_lock, make_plan
+    from mixture.planning.spec import Spec, load_spec
     from mixture.schedule import Schedule
-    from mixture.spec import Spec, load_spec
-    from mixture.store import (
-        ExportFormat,
-        LongDocuments,
-        ObjectOptions,
-        Store,
-        add_domain,
-        build_catalog,
-        export_store,
-        ingest,
-        open_store,
-        pack_store,
-        refresh_catalog,
-        split_store,
-        verify_store,
-    )  # fmt: skip
     from mixture.stream import (
         Batch,
         Stream,
@@ -51,42 +33,24 @@ if TYPE_CHECKING:
         trace_step,
         trace_token,
         write_sample,
-    )  # fmt: skip
+    )
 
 _HOMES = {
+    "mixture.data.derived": ("ExportFormat", "export_store", "pack_store", "split_store"),
+    "mixture.data.ingest": ("ingest",),
+    "mixture.data.layout": ("LongDocuments",),
+    "mixture.data.linking": ("add_domain", "build_catalog", "refresh_catalog"),
+    "mixture.data.storage": ("ObjectOptions",),
+    "mixture.data.store": ("Store", "open_store", "verify_store"),
     "mixture.formats": ("Exported", "Given", "Imported", "export", "format_of", "import_mixture", "read_file"),
-    "mixture.plan": (
-        "Amendment",
-        "Diff",
-        "Lock",
-        "Plan",
-        "amend",
-        "check_lock",
-        "diff",
-        "explain",
-        "make_ladder",
-        "make_lock",
-        "make_plan",
-        "read_lock",
-        "write_lock",
-    ),
+    "mixture.lock": ("Amendment", "Lock", "read_lock", "write_lock"),
+    "mixture.planning.amend": ("amend",),
+    "mixture.planning.compare": ("Diff", "diff"),
+    "mixture.planning.explain": ("explain",),
+    "mixture.planning.ladder": ("make_ladder",),
+    "mixture.planning.plan": ("Plan", "check_lock", "make_lock", "make_plan"),
+    "mixture.planning.spec": ("Spec", "load_spec"),
     "mixture.schedule": ("Schedule",),
-    "mixture.spec": ("Spec", "load_spec"),
-    "mixture.store": (
-        "ExportFormat",
-        "LongDocuments",
-        "ObjectOptions",
-        "Store",
-        "add_domain",
-        "build_catalog",
-        "export_store",
-        "ingest",
-        "open_store",
-        "pack_store",
-        "refresh_catalog",
-        "split_store",
-        "verify_store",
-    ),
     "mixture.stream": (
         "Batch",
         "Stream",

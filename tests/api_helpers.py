@@ -14,7 +14,7 @@ import uvicorn
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 
-from mixture.cli.serve import listen
+from mixture.cli.service.serve import listen
 
 MIXTURES = Path(__file__).parents[1] / "mixtures"
 

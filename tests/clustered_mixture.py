@@ -10,9 +10,11 @@ import pytest
 from made_once import made_once
 
 from mixture.clusters import ClusterOptions, cluster
-from mixture.plan import make_lock, make_plan, write_lock
-from mixture.spec import load_spec
-from mixture.store import ingest, open_store
+from mixture.data.ingest import ingest
+from mixture.data.store import open_store
+from mixture.lock import write_lock
+from mixture.planning.plan import make_lock, make_plan
+from mixture.planning.spec import load_spec
 
 PACKAGES = ("asyncio", "email", "encodings", "unittest", "tkinter", "xml")
 CLUSTERS, LEVELS = 4, 3

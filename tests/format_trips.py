@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mixture.catalog import Catalog, read_catalog
 from mixture.formats import (
     FORMATS,
     Exported,
@@ -19,9 +18,11 @@ from mixture.formats import (
     import_mixture,
     read_file,
 )
-from mixture.plan import Lock, Plan, make_lock, make_plan
+from mixture.lock import Lock
+from mixture.planning.catalog import Catalog, read_catalog
+from mixture.planning.plan import Plan, make_lock, make_plan
+from mixture.planning.spec import load_spec
 from mixture.schedule import Segment
-from mixture.spec import load_spec
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mixture.plan import Lock, LockPhase
-from mixture.plan.lock import look_up, with_digest
+from mixture.lock import Lock, LockPhase
+from mixture.lock.lock import look_up, with_digest
 from mixture.schedule import Schedule, ScheduleData
 
 

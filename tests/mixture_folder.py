@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mixture.plan import Lock, make_lock, make_plan, write_lock
-from mixture.spec import load_spec
+from mixture.lock import Lock, write_lock
+from mixture.planning.plan import make_lock, make_plan
+from mixture.planning.spec import load_spec
 
 
 def write_mixture(folder: Path, spec: str, **tables: str) -> Lock:

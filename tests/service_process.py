@@ -17,8 +17,8 @@ from typing import Any
 import httpx2
 from service_processes import Copy, start_copy
 
-from mixture.plan import Lock, write_lock
-from mixture.store import Store
+from mixture.data.store import Store
+from mixture.lock import Lock, write_lock
 
 NAME = "m"
 """Of the mixture that `stream_helpers.lock_over` makes."""

@@ -8,9 +8,9 @@ from typing import Any
 
 import jsonschema
 
-from mixture.spec.document import parse_document
-from mixture.spec.nodes import Mapping, Node, Scalar
-from mixture.spec.schema import spec_schema
+from mixture.planning.spec.schema import spec_schema
+from mixture.planning.yamlfile.document import parse_document
+from mixture.planning.yamlfile.nodes import Mapping, Node, Scalar
 
 _INTEGER = re.compile(r"[-+]?[0-9]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")

@@ -7,12 +7,15 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
+from mixture.data.ingest import ingest
+from mixture.data.store import Store, open_store
+from mixture.data.texts import Empty
 from mixture.json_text import digest
-from mixture.plan import Lock, make_lock, make_plan
-from mixture.plan.lock import Mask, document
-from mixture.plan.masks import in_order
-from mixture.spec import load_spec
-from mixture.store import Empty, Store, ingest, open_store
+from mixture.lock import Lock
+from mixture.lock.lock import Mask, document
+from mixture.lock.masks import in_order
+from mixture.planning.plan import make_lock, make_plan
+from mixture.planning.spec import load_spec
 from mixture.stream import Batch
 
 

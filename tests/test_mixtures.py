@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from mixture.catalog import Overview, check_overview, read_column, read_overview
-from mixture.plan import Plan, check_lock, make_plan, read_lock
-from mixture.spec import Groups, WhereGroup, load_spec
+from mixture.lock import read_lock
+from mixture.planning.catalog import Overview, check_overview, read_column, read_overview
+from mixture.planning.plan import Plan, check_lock, make_plan
+from mixture.planning.spec import Groups, WhereGroup, load_spec
 
 MIXTURES = Path(__file__).parents[1] / "mixtures"
 NAMES = sorted(path.parent.name for path in MIXTURES.glob("*/mixture.yaml"))

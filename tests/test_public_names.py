@@ -10,7 +10,7 @@ import pytest
 
 import mixture
 from mixture import errors
-from mixture.spec import SpecFileError
+from mixture.planning.yamlfile import SpecFileError
 
 
 def test_every_public_name_is_there() -> None:

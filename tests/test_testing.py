@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from stream_helpers import DOMAINS, lock_over, make_store
 
-from mixture.plan import Lock
-from mixture.store import Store
+from mixture.data.store import Store
+from mixture.lock import Lock
 from mixture.stream import open_stream
 from mixture.testing import check_ranks, check_resume, difference
 

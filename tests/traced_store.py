@@ -9,10 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from mixture.plan import Lock
-from mixture.plan.lock import Mask
+from mixture.data.ingest import ingest
+from mixture.data.store import Store, open_store
+from mixture.lock import Lock
+from mixture.lock.lock import Mask
 from mixture.schedule import Domain, Rows, Schedule, ScheduleData
-from mixture.store import Store, ingest, open_store
 
 LICENCES = ["MIT", "Apache-2.0", "CC-BY-4.0", None]
 SOURCES = ["gh", "cc", "arx"]

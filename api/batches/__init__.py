@@ -4,4 +4,8 @@ from api.batches.frames import Frames
 from api.batches.response import BatchesResponse
 from api.batches.steps import open_steps
 
-__all__ = ["BatchesResponse", "Frames", "open_steps"]
+__all__ = [
+    "BatchesResponse",
+    "Frames",
+    "open_steps",
+]

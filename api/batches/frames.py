@@ -10,9 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from api.batches.steps import StepReader
-from api.metrics import Metrics
-from mixture.client.wire import Checksum, End, Key, stream_metadata
-from mixture.stream import Batch, to_arrow
+from api.middleware import Metrics
+from mixture.stream import Batch, Checksum, End, Key, stream_metadata, to_arrow
 
 Pieces = list[memoryview]
 

@@ -8,11 +8,10 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from api.batches.frames import Frames, Pieces
-from api.limits import client_of
-from api.services import Services
-from api.threads import Work, threads_of
-from mixture.client.wire import MEDIA_TYPE, End
+from api.dependencies import Services
+from api.middleware import Work, client_of, threads_of
 from mixture.errors import MixtureError
+from mixture.stream import MEDIA_TYPE, End
 
 SENT_BYTES = 1 << 18
 """What is given to the server at a time: it buffers all of that for a slow client, and sends it without a pause for

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from api.pages.catalog_made import MoveView
-from api.repository import RepositoryError
-from api.services import Services
+from api.database import RepositoryError
+from api.dependencies import Services
+from api.pages.catalog.made import MoveView
 
 
 def moves_of(services: Services, name: str, *, most: int) -> tuple[MoveView, ...]:

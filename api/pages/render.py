@@ -11,14 +11,10 @@ import pyarrow as pa
 from fastapi import Request
 from starlette.responses import Response
 
-from api.accept import required
-from api.addresses import own_path
-from api.caching import Freshness, Lifetime, not_modified, tag_of
-from api.formats import Format, json_bytes
+from api.answers import Format, json_bytes, table_bytes
+from api.middleware import Freshness, Lifetime, Whole, not_modified, own_path, ranged_answer, required, tag_of
 from api.pages import figures, titles
 from api.pages.links import ORIGIN, Links, ServedLinks
-from api.ranges import Whole, ranged_answer
-from api.table_writers import table_bytes
 from mixture._version import __version__
 
 HTML = "text/html"

@@ -9,13 +9,14 @@ from typing import Any
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict
 
-from api.library import LoadedMixture
-from api.pages.catalog_facts import pinned
-from api.pages.step_sequences import Attribute, StoreState
-from api.problems import Problem
-from api.trace_reads import READ_SUMS, READS, bounded_sums, check_traced, document_traces, read_row
+from api.figures import READ_SUMS, READS, bounded_sums, check_traced, document_traces, read_row
+from api.middleware import Problem
+from api.pages.catalog.facts import pinned
+from api.pages.step.sequences import Attribute, StoreState
+from api.registry import LoadedMixture
+from mixture.data.layout import attribute_text
+from mixture.data.store import Store
 from mixture.errors import MixtureError
-from mixture.store import Store, attribute_text
 from mixture.stream import Trace, TracedRead, trace_range
 
 SHOWN_READS = 50

@@ -9,25 +9,29 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Request, Response
 
-from api import problems
-from api.amendment_models import AmendmentMade, Lineage, NewAmendment
-from api.bundles import AmendmentAsked, amended_bundle
-from api.caching import Lifetime
-from api.consumed import check_consumed, check_free
-from api.formats import NOT_MODIFIED, JsonOnly, json_answer
-from api.library import LoadedMixture
-from api.lineages import lineage_known
-from api.problems import Problem
+from api.answers import NOT_MODIFIED, JsonOnly, json_answer
+from api.database import Change
+from api.dependencies import (
+    AppServices,
+    AskedMixture,
+    Publisher,
+    Reads,
+    Services,
+    TokenFirst,
+    check_consumed,
+    check_free,
+    lineage_known,
+    masks_of_documents,
+)
+from api.middleware import Lifetime, Problem, problems
+from api.models import AmendmentMade, Lineage, NewAmendment
 from api.refs import NAME_PATTERN, parse_ref
-from api.repository import Change
-from api.security import Publisher, Reads, TokenFirst
-from api.services import AppServices, AskedMixture, Services
-from api.takedowns import masks_of_documents
+from api.registry import AmendmentAsked, LoadedMixture, amended_bundle
 from mixture.errors import Place
+from mixture.lock import Mask, MaskedRange, MaskLine, parting_step
 from mixture.names import DIGEST_MARK
-from mixture.plan import Mask, amended_json, amendment_json, parting_step, resumable_json
-from mixture.plan.explain_words import amendment_words
-from mixture.plan.mask_file import MaskedRange, MaskLine
+from mixture.planning.amend import amended_json
+from mixture.planning.explain import amendment_json, amendment_words, resumable_json
 
 router = APIRouter(prefix="/v1/mixtures", tags=["mixtures"], route_class=TokenFirst)
 MOST_VERSIONS = 1000

@@ -7,13 +7,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from api import problems
+from api.answers import Format, only
 from api.batches import BatchesResponse, Frames, open_steps
-from api.formats import Format, only
-from api.security import Reads
-from api.services import AppServices, AskedMixture
-from mixture.client.wire import MOST_STEPS
+from api.dependencies import AppServices, AskedMixture, Reads
+from api.middleware import problems
 from mixture.errors import StreamError
+from mixture.stream import MOST_STEPS
 
 router = APIRouter(prefix="/v1/mixtures", tags=["batches"], dependencies=[Reads])
 LARGEST = 2**63 - 1

@@ -11,20 +11,37 @@ from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from api import problems
-from api.catalog_sums import SUMS, sums_by
-from api.columns import By, Where, columns_of
-from api.formats import NOT_MODIFIED, JsonOnly, TableFormat, asks_for_table, json_answer
-from api.library import LoadedMixture
-from api.lists import Page, PageAsked, PageQuery, encode_cursor, name_after, page_answer, page_of, table_page_query
+from api.answers import (
+    NOT_MODIFIED,
+    By,
+    JsonOnly,
+    Page,
+    PageAsked,
+    PageQuery,
+    TableFormat,
+    TablePart,
+    Where,
+    asks_for_table,
+    columns_of,
+    encode_cursor,
+    json_answer,
+    name_after,
+    page_answer,
+    page_of,
+    table_answer,
+    table_page_query,
+    table_responses,
+    whole_answer,
+)
+from api.database import MixtureRecord
+from api.dependencies import AppServices, AskedMixture, Reads, Services
+from api.figures import SUMS, sums_by
+from api.middleware import problems
 from api.refs import DIGEST
-from api.repository import MixtureRecord
+from api.registry import LoadedMixture
 from api.routes.mixtures import head
-from api.security import Reads
-from api.services import AppServices, AskedMixture, Services
-from api.tables import TablePart, table_answer, table_responses, whole_answer
-from mixture.catalog import Catalog
 from mixture.names import DIGEST_MARK
+from mixture.planning.catalog import Catalog
 
 router = APIRouter(prefix="/v1/catalogs", tags=["catalogs"], dependencies=[Reads])
 

@@ -10,19 +10,26 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.config import JsonDict
 from starlette.responses import Response
 
-from api import problems
-from api.columns import By, Where, columns_of
-from api.formats import Format, TableFormat, json_answer
-from api.lists import Listed, Page
-from api.problems import Problem
-from api.queries import check_step, wrong_query
-from api.security import Reads
-from api.services import AppServices, AskedMixture
-from api.tables import chunked_answer, table_answer, table_responses
-from api.threads import Work, threads_of
+from api.answers import (
+    By,
+    Format,
+    Listed,
+    Page,
+    TableFormat,
+    Where,
+    check_step,
+    chunked_answer,
+    columns_of,
+    json_answer,
+    table_answer,
+    table_responses,
+    wrong_query,
+)
+from api.dependencies import AppServices, AskedMixture, Reads
+from api.middleware import Problem, Work, problems, threads_of
 from mixture.errors import LockError
-from mixture.plan import Lock
-from mixture.plan.composition import FIGURES, STRETCH, Groups, at_phases, composition, evenly
+from mixture.lock import Lock
+from mixture.planning.plan import FIGURES, STRETCH, Groups, at_phases, composition, evenly
 
 router = APIRouter(prefix="/v1/mixtures", tags=["composition"], dependencies=[Reads])
 

@@ -9,16 +9,11 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
-from api import problems
-from api.formats import TableFormat
-from api.lists import Page
-from api.queries import wrong_query
-from api.security import Reads
-from api.services import AppServices, AskedMixture
-from api.tables import table_answer, table_responses
+from api.answers import Page, TableFormat, table_answer, table_responses, wrong_query
+from api.dependencies import AppServices, AskedMixture, Reads
+from api.middleware import problems
 from mixture.errors import UnitError
-from mixture.plan import crossing_json, crossings
-from mixture.plan.crossings import parse_epochs
+from mixture.planning.plan import crossing_json, crossings, parse_epochs
 
 router = APIRouter(prefix="/v1/mixtures", tags=["schedules"], dependencies=[Reads])
 

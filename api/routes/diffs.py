@@ -7,17 +7,22 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from api import problems
-from api.caching import Lifetime
-from api.diff_models import DiffShown, moves_table
-from api.formats import NOT_MODIFIED, Format, TableFormat, json_answer, only, text_answer
-from api.problems import Problem
-from api.queries import wrong_query
-from api.security import Reads
-from api.services import AppServices, Asked, AskedMixture, AskedOther, Services
-from api.tables import table_answer, table_responses
+from api.answers import (
+    NOT_MODIFIED,
+    Format,
+    TableFormat,
+    json_answer,
+    only,
+    table_answer,
+    table_responses,
+    text_answer,
+    wrong_query,
+)
+from api.dependencies import AppServices, Asked, AskedMixture, AskedOther, Reads, Services
+from api.middleware import Lifetime, Problem, problems
+from api.models import DiffShown, moves_table
 from mixture.errors import CatalogError
-from mixture.plan import Diff, diff, diff_json, diff_markdown, side_of
+from mixture.planning.compare import Diff, diff, diff_json, diff_markdown, side_of
 
 router = APIRouter(prefix="/v1/mixtures", tags=["mixtures"], dependencies=[Reads])
 

@@ -7,22 +7,25 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query, Request
 from starlette.responses import Response
 
-from api import problems
-from api.caching import Lifetime
-from api.catalog_figures import CatalogFigures
-from api.catalog_map import axes_of
-from api.domain_shown import DomainShown, domain_shown
-from api.examples import DomainExamples, Example, ExampleKind
-from api.formats import NOT_MODIFIED, JsonOnly, json_answer
-from api.lists import Listed, Page, PageAsked, encode_cursor, next_url, number_after, page_query
-from api.overviews import overview_of
-from api.planned import PlannedDomains
-from api.problems import Problem
-from api.security import Reads
-from api.services import AppServices, Asked, AskedMixture
-from api.store_reading import reading_store
+from api.answers import (
+    NOT_MODIFIED,
+    JsonOnly,
+    Listed,
+    Page,
+    PageAsked,
+    encode_cursor,
+    json_answer,
+    next_url,
+    number_after,
+    page_query,
+)
+from api.dependencies import AppServices, Asked, AskedMixture, Reads
+from api.figures import CatalogFigures, DomainShown, PlannedDomains, axes_of, domain_shown
+from api.middleware import Lifetime, Problem, problems
+from api.registry import overview_of
+from api.texts import DomainExamples, Example, ExampleKind, reading_store
 from mixture.errors import nearest
-from mixture.stream.masks import masks_for
+from mixture.stream import masks_for
 
 router = APIRouter(prefix="/v1/catalogs", tags=["catalogs"], dependencies=[Reads])
 

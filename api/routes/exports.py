@@ -13,14 +13,10 @@ from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
-from api import problems
-from api.caching import Freshness, address_of, not_modified, tag_of
-from api.formats import NOT_MODIFIED, JsonOnly, json_answer, only
-from api.problems import Problem, problem_of
-from api.queries import wrong_query
+from api.answers import NOT_MODIFIED, JsonOnly, json_answer, only, wrong_query
+from api.dependencies import AppServices, Asked, AskedMixture, Reads, Services
+from api.middleware import Freshness, Problem, address_of, not_modified, problem_of, problems, tag_of
 from api.refs import DIGEST
-from api.security import Reads
-from api.services import AppServices, Asked, AskedMixture, Services
 from mixture.errors import MixtureError, nearest
 from mixture.formats import DOMAIN, FORMATS, Exported, Holds, MixtureFormat, WeightUnit, export, format_of
 

@@ -9,10 +9,8 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
-from api import problems
-from api.problems import Problem
-from api.security import Reads
-from api.services import AppServices
+from api.dependencies import AppServices, Reads
+from api.middleware import Problem, problems
 from mixture._version import __version__
 from mixture.errors import MixtureError
 

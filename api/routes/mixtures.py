@@ -10,18 +10,28 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
-from api import problems
-from api.caching import Lifetime, mixture_tag
-from api.formats import NOT_MODIFIED, Format, JsonOnly, json_answer, only, text_answer
-from api.library import LoadedMixture
-from api.lists import Page, PageQuery, name_after, number_after, page_answer, page_of
-from api.plan_models import FindingShown, LockShown, PlanShown
+from api.answers import (
+    NOT_MODIFIED,
+    Format,
+    JsonOnly,
+    Page,
+    PageQuery,
+    json_answer,
+    name_after,
+    number_after,
+    only,
+    page_answer,
+    page_of,
+    text_answer,
+)
+from api.database import MixtureRecord, Source
+from api.dependencies import AppServices, AskedMixture, Reads
+from api.middleware import Lifetime, mixture_tag, problems
+from api.models import FindingShown, LockShown, PlanShown
 from api.refs import DIGEST
-from api.repository import MixtureRecord, Source
-from api.security import Reads
-from api.services import AppServices, AskedMixture
+from api.registry import LoadedMixture
+from mixture.data.layout import ContentKind
 from mixture.names import DIGEST_MARK
-from mixture.store import ContentKind
 
 router = APIRouter(prefix="/v1/mixtures", tags=["mixtures"], dependencies=[Reads])
 SPEC_MEDIA_TYPE = "application/yaml"

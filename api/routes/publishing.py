@@ -9,17 +9,13 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Path, Response
 from pydantic import BaseModel, Field
 
-from api import problems
-from api.bodies import RequestBody
-from api.bundles import make_bundle
-from api.caching import digest_in_tag, mixture_tag, unquoted_tags
-from api.consumed import check_consumed, check_free, check_lineage
-from api.problems import Problem
+from api.answers import RequestBody
+from api.database import Change, read_digest, write_digest
+from api.dependencies import AppServices, Publisher, TokenFirst, check_consumed, check_free, check_lineage
+from api.middleware import Problem, digest_in_tag, mixture_tag, problems, unquoted_tags
+from api.models import RunIds
 from api.refs import DIGEST, DIGEST_PATTERN, NAME_PATTERN
-from api.repository import Change, read_digest, write_digest
-from api.run_models import RunIds
-from api.security import Publisher, TokenFirst
-from api.services import AppServices
+from api.registry import make_bundle
 from mixture.names import DIGEST_MARK
 
 router = APIRouter(prefix="/v1/mixtures", tags=["mixtures"], route_class=TokenFirst)

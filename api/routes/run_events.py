@@ -10,16 +10,12 @@ import anyio.to_thread
 from fastapi import APIRouter, Depends, Header, Query, Request
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
-from api import problems
-from api.formats import only
-from api.limits import client_of
-from api.lists import LARGEST_NUMBER
-from api.repository import RunRecord
+from api.answers import LARGEST_NUMBER, only
+from api.database import RunRecord
+from api.dependencies import AppServices, Reads
+from api.middleware import Work, client_of, problems, threads_of
 from api.routes.runs import RunId, progress_shown
 from api.routes.runs import router as runs
-from api.security import Reads
-from api.services import AppServices
-from api.threads import Work, threads_of
 
 router = APIRouter(prefix=runs.prefix, tags=["runs"])
 ENTRIES = 200

@@ -9,37 +9,40 @@ from typing import Annotated, Any
 import pyarrow as pa
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 
-from api import problems
-from api.bodies import VisibleText
-from api.caching import Lifetime
-from api.columns import By, Where, columns_of
-from api.formats import JsonOnly, TableFormat, asks_for_table
-from api.library import LoadedMixture
-from api.lists import (
+from api.answers import (
     LARGEST_NUMBER,
+    LONGEST_SHOWN,
+    By,
+    JsonOnly,
     Listed,
     Page,
     PageAsked,
     PageQuery,
+    TableFormat,
+    VisibleText,
+    Where,
+    asks_for_table,
+    chunked_answer,
+    columns_of,
+    list_answer,
     number_after,
     page_answer,
     page_of,
+    table_answer,
     table_page_query,
+    table_responses,
 )
-from api.nested_tables import PROGRESS, progress_table
-from api.problems import Problem, pointer_token
-from api.queries import LONGEST_SHOWN
+from api.database import Losses, NextLock, ProgressEntry, RunRecord, write_digest
+from api.dependencies import AppServices, Reads, Runner, Services, TokenFirst, check_reports
+from api.figures import FIGURES, PROGRESS, progress_table, read_by, standing
+from api.middleware import Lifetime, Problem, pointer_token, problems
+from api.models import RUN, NewProgress, NewRun, Progress, ReadRow, Run, RunHead
 from api.refs import Ref
-from api.repository import Losses, NextLock, ProgressEntry, RunRecord, write_digest
-from api.run_figures import FIGURES, read_by, standing
-from api.run_models import RUN, NewProgress, NewRun, Progress, ReadRow, Run, RunHead
-from api.security import Reads, Runner, TokenFirst, check_reports
-from api.services import AppServices, Services
-from api.tables import chunked_answer, list_answer, table_answer, table_responses
+from api.registry import LoadedMixture
 from mixture.errors import nearest
+from mixture.lock import parting_step
 from mixture.names import DIGEST_MARK
-from mixture.plan import parting_step
-from mixture.plan.composition import group
+from mixture.planning.plan import group
 
 router = APIRouter(prefix="/v1/runs", tags=["runs"], route_class=TokenFirst)
 MOST_SHOWN = 20

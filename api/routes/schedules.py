@@ -13,15 +13,31 @@ from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel, ConfigDict, Field, RootModel
 from starlette.responses import Response
 
-from api import problems
-from api.formats import NOT_MODIFIED, JsonOnly, TableFormat, json_answer
-from api.lists import Listed, Page, PageAsked, encode_cursor, next_url, number_after, page_query
-from api.nested_tables import counts_table
-from api.positions import CHUNK_ROWS, SCHEMA, batches_at, range_batches
-from api.queries import wrong_query
-from api.security import Reads
-from api.services import AppServices, AskedMixture
-from api.tables import chunked_answer, list_answer, table_answer, table_responses
+from api.answers import (
+    CHUNK_ROWS,
+    NOT_MODIFIED,
+    SCHEMA,
+    JsonOnly,
+    Listed,
+    Page,
+    PageAsked,
+    TableFormat,
+    batches_at,
+    chunked_answer,
+    encode_cursor,
+    json_answer,
+    list_answer,
+    next_url,
+    number_after,
+    page_query,
+    range_batches,
+    table_answer,
+    table_responses,
+    wrong_query,
+)
+from api.dependencies import AppServices, AskedMixture, Reads
+from api.figures import counts_table
+from api.middleware import problems
 from mixture.schedule import Schedule
 
 router = APIRouter(prefix="/v1/mixtures", tags=["schedules"], dependencies=[Reads])

@@ -10,18 +10,31 @@ from fastapi import APIRouter, Depends, Path, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from api import problems
-from api.caching import Lifetime
-from api.formats import NOT_MODIFIED, JsonOnly, TableFormat, asks_for_table, json_answer
-from api.lists import LARGEST_NUMBER, Listed, Page, PageAsked, encode_cursor, next_url, number_after, table_page_query
-from api.nested_tables import sequences_table
+from api.answers import (
+    LARGEST_NUMBER,
+    NOT_MODIFIED,
+    JsonOnly,
+    Listed,
+    Page,
+    PageAsked,
+    TableFormat,
+    asks_for_table,
+    check_rows,
+    chunked_answer,
+    encode_cursor,
+    json_answer,
+    list_answer,
+    next_url,
+    number_after,
+    table_page_query,
+    table_responses,
+)
+from api.dependencies import AppServices, AskedMixture, Reads
+from api.figures import asked_slots, read_sequences, schedule_with, sequences_table
+from api.middleware import Lifetime, problems
 from api.routes.schedules import PositionRow
-from api.security import Reads
-from api.services import AppServices, AskedMixture
-from api.step_reads import asked_slots, read_sequences, schedule_with
-from api.tables import check_rows, chunked_answer, list_answer, table_responses
 from mixture.names import DIGEST_MARK
-from mixture.stream.masks import masks_for
+from mixture.stream import masks_for
 
 router = APIRouter(prefix="/v1/mixtures", tags=["schedules"], dependencies=[Reads])
 

@@ -13,14 +13,23 @@ from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
-from api import problems
-from api.caching import Lifetime
-from api.formats import TableFormat, asks_for_table
-from api.lists import Listed, Page, PageAsked, encode_cursor, number_after, table_page_query
-from api.security import Reads
-from api.services import AskedMixture
-from api.tables import TablePart, list_answer, table_answer, table_responses, whole_answer
-from api.trace_reads import (
+from api.answers import (
+    Listed,
+    Page,
+    PageAsked,
+    TableFormat,
+    TablePart,
+    asks_for_table,
+    encode_cursor,
+    list_answer,
+    number_after,
+    table_answer,
+    table_page_query,
+    table_responses,
+    whole_answer,
+)
+from api.dependencies import AskedMixture, Reads
+from api.figures import (
     READ_SUMS,
     READS,
     bounded_sums,
@@ -32,8 +41,9 @@ from api.trace_reads import (
     trace_row,
     traces_table,
 )
+from api.middleware import Lifetime, problems
+from mixture.data.layout import Attribute
 from mixture.names import DIGEST_MARK
-from mixture.store import Attribute
 from mixture.stream import trace_range
 
 router = APIRouter(prefix="/v1/mixtures", tags=["schedules"], dependencies=[Reads])

@@ -11,18 +11,12 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 from starlette.responses import Response
 
-from api import problems
-from api.bodies import BodyRoute, RequestBody, VisibleText
-from api.formats import JsonOnly
-from api.library import LoadedMixture
-from api.limits import client_of
-from api.security import Reads
-from api.services import AppServices, AskedMixture, Services
-from api.what_if import Changes, PhaseChange, what_if
-from api.what_if_answer import WhatIfAnswer, what_if_answer
-from api.what_if_faults import Faults
-from api.what_if_shares import Asked, read_share
-from mixture.spec import Form
+from api.answers import BodyRoute, JsonOnly, RequestBody, VisibleText
+from api.dependencies import AppServices, AskedMixture, Reads, Services
+from api.middleware import client_of, problems
+from api.registry import LoadedMixture
+from api.what_if import Asked, Changes, Faults, PhaseChange, WhatIfAnswer, read_share, what_if, what_if_answer
+from mixture.planning.spec import Form
 
 MOST_BODY = 2**20
 """Bytes of a body: anybody may send one."""

@@ -21,7 +21,7 @@ from typing import Any
 from benchmarks.judges.install import TRAINERS
 from benchmarks.judges.record import differences, record
 from benchmarks.judges.text import SEQUENCE_LENGTH, drawn_by, make_text
-from mixture.store import Store
+from mixture.data.store import Store
 
 TEXT = TRAINERS.folder / "text"
 PATIENCE_SECONDS = 600

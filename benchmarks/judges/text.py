@@ -6,12 +6,15 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from mixture.catalog import read_catalog
+from mixture.data.derived import ExportFormat, export_store
+from mixture.data.ingest import ingest
+from mixture.data.store import Store, open_store
 from mixture.formats import FORMATS, WeightUnit, export
 from mixture.formats.run import stages_of
-from mixture.plan import Lock, make_lock, make_plan
-from mixture.spec import load_spec
-from mixture.store import ExportFormat, Store, export_store, ingest, open_store
+from mixture.lock import Lock
+from mixture.planning.catalog import read_catalog
+from mixture.planning.plan import make_lock, make_plan
+from mixture.planning.spec import load_spec
 
 DOCUMENT = 1_000
 """Tokens of every document, with the one that ends it."""

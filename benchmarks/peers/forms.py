@@ -7,9 +7,10 @@ from pathlib import Path
 from benchmarks.formats import LENGTH, catalogs, native
 from benchmarks.peers.text import Text
 from benchmarks.stream import one_map
-from mixture.plan import make_lock, make_plan, write_lock
-from mixture.spec import load_spec
-from mixture.store import Store, open_store
+from mixture.data.store import Store, open_store
+from mixture.lock import write_lock
+from mixture.planning.plan import make_lock, make_plan
+from mixture.planning.spec import load_spec
 
 PERCENTS = (40, 30, 20, 10)
 FORMS = {

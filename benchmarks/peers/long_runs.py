@@ -10,8 +10,8 @@ from pathlib import Path
 from benchmarks.peers.loader import Loader, Running
 from benchmarks.peers.text import Text
 from benchmarks.stream import MARIN, RANKS, seconds
-from mixture.plan import read_lock
-from mixture.store import open_store, write_holes
+from mixture.data.store import open_store, write_holes
+from mixture.lock import read_lock
 from mixture.stream import open_stream
 
 

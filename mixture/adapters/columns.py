@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mixture.errors import StreamError
-from mixture.stream import Batch, Stream
-from mixture.stream.dtypes import ids_as, ids_dtype
+from mixture.stream import Batch, Stream, ids_as, ids_dtype
 
 IGNORED = -100
 """A label of which no loss is taken: the default of torch's `cross_entropy`."""

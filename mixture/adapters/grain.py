@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from mixture.adapters.sources import SequenceSource, StepSource
 from mixture.errors import StreamError
-from mixture.stream.ranks import check_rank
+from mixture.stream import check_rank
 
 if TYPE_CHECKING:
     import grain

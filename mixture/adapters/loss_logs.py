@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol, TextIO
 
 from mixture.adapters.losses import DomainLosses
-from mixture.plan import Lock
+from mixture.lock import Lock
 
 
 class Log(Protocol):

@@ -9,8 +9,7 @@ from typing import Any, Protocol
 from mixture.adapters.columns import DEFAULT, Columns, Values
 from mixture.adapters.guards import check_grain
 from mixture.errors import StreamError
-from mixture.stream import Batch, LocalStream, Stream, data_rank
-from mixture.stream.state import read_state
+from mixture.stream import Batch, LocalStream, Stream, data_rank, read_state
 
 
 class OpenStream(Protocol):

@@ -29,7 +29,7 @@ from mixture.adapters.guards import (
 )
 from mixture.adapters.sources import OpenStream, RankReader, StepSource
 from mixture.errors import StreamError
-from mixture.stream.ahead import Ahead
+from mixture.stream import Ahead
 
 Tensors = dict[str, torch.Tensor | int]
 

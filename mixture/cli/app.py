@@ -15,34 +15,13 @@ from collections.abc import Sequence
 import typer
 
 from mixture._version import __version__
-from mixture.cli import (
-    amend,
-    catalog,
-    cluster,
-    demo,
-    diff,
-    explain,
-    formats,
-    init,
-    ladder,
-    pack,
-    plan,
-    publish,
-    runs,
-    sample,
-    schedule,
-    schema,
-    serve,
-    show,
-    site,
-    store,
-    stream,
-    tokens,
-    trace,
-)
 from mixture.cli.closed_output import Commands, closed_output
+from mixture.cli.data import catalog, cluster, demo, pack, store
+from mixture.cli.planning import amend, diff, explain, formats, init, ladder, plan, schema, show
+from mixture.cli.reading import sample, schedule, stream, trace
+from mixture.cli.service import publish, runs, serve, site, tokens
+from mixture.data.storage.options import CACHE_BYTES, CACHE_DIR
 from mixture.errors import MixtureError
-from mixture.objects.options import CACHE_BYTES, CACHE_DIR
 
 app = typer.Typer(
     name="mixture",

@@ -12,7 +12,7 @@ import threading
 
 import numpy as np
 
-from mixture.stream.batch import Tokens
+from mixture.stream import Tokens
 
 KEPT = 8
 

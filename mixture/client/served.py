@@ -9,14 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from mixture.client.service import Service
+from mixture.data.layout import ContentKind, StoreDomain
 from mixture.errors import Place, StreamError
-from mixture.plan import Lock, parse_lock
-from mixture.store import ContentKind, StoreDomain
+from mixture.lock import Lock, parse_lock
 
 
 @dataclass(frozen=True, slots=True)
 class ServedStore:
-    """A store as a service describes it. The fields are those of `mixture.store.StoreDescription`.
+    """A store as a service describes it. The fields are those of `mixture.data.store.StoreDescription`.
 
     path: its address
     """

@@ -10,12 +10,10 @@ import pyarrow as pa
 
 from mixture.client.body import Body
 from mixture.client.service import InterruptedRequestError
-from mixture.client.wire import Checksum, End, Key
+from mixture.data.layout import Spans
 from mixture.errors import StreamError
 from mixture.schedule import Schedule
-from mixture.store import Spans
-from mixture.stream import Batch, arrow_schema, rank_slots
-from mixture.stream.masks import Masks
+from mixture.stream import Batch, Checksum, End, Key, Masks, arrow_schema, rank_slots
 
 
 @dataclass(frozen=True, slots=True)

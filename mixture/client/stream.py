@@ -17,12 +17,11 @@ from mixture.client.service import (
     Service,
 )
 from mixture.client.steps import Expected, read_steps
-from mixture.client.wire import MEDIA_TYPE, MOST_STEPS, stream_metadata
+from mixture.data.store import disagreements
 from mixture.errors import ServiceError, StreamError
+from mixture.lock import Lock
 from mixture.names import DIGEST_MARK
-from mixture.plan import Lock
-from mixture.store import disagreements
-from mixture.stream import Batch, Stream
+from mixture.stream import MEDIA_TYPE, MOST_STEPS, Batch, Stream, stream_metadata
 
 
 class RemoteStream(Stream):

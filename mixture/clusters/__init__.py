@@ -7,15 +7,15 @@ from mixture.clusters.ray_engine import Ray
 from mixture.clusters.run import ClusterProgress, ClusterReport, ClusterStage, cluster
 
 __all__ = [
-    "LEVELS",
-    "TFIDF",
     "ClusterOptions",
     "ClusterProgress",
     "ClusterReport",
     "ClusterStage",
     "Embedder",
     "Engine",
+    "LEVELS",
     "Processes",
     "Ray",
+    "TFIDF",
     "cluster",
 ]

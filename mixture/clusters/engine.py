@@ -12,8 +12,8 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol, TypeVar
 
+from mixture.data.writing import leave_with_parent
 from mixture.errors import ClusterError
-from mixture.store.intake.pool import leave_with_parent
 
 R_co = TypeVar("R_co", covariant=True)
 R = TypeVar("R")

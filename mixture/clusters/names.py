@@ -9,9 +9,9 @@ from urllib.parse import quote as percent
 from mixture.clusters.options import Labels
 from mixture.clusters.partitions import Read
 from mixture.clusters.vectors import Vectors
+from mixture.data.texts import Label, label_columns
 from mixture.errors import ClusterError, Place
 from mixture.names import DIGEST_MARK, HELD_OUT_ENDING, is_held_out, odd_character
-from mixture.store.intake.labels import Label, label_columns
 from mixture.units import quote
 
 DOCUMENTS = "documents"

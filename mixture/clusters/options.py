@@ -7,11 +7,11 @@ from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
 
-from mixture.catalog.overview import is_day
 from mixture.clusters.embed import TFIDF
 from mixture.clusters.partitions import labels_in_folders
+from mixture.data.ingest import Sources
 from mixture.errors import ClusterError, Place
-from mixture.store.intake.sources import Sources
+from mixture.planning.catalog import is_day
 from mixture.units import quote
 
 LEVELS = 5

@@ -7,12 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 from urllib.parse import unquote
 
+from mixture.data.ingest import DocumentKeys, SourceDomain, Sources
+from mixture.data.texts import UNREADABLE, Columns, Document, Piece, Reason, Unreadable, check_errors, read, split_all
 from mixture.errors import ClusterError, IngestError, Place
-from mixture.store.intake.batch import Columns, Document, Piece
-from mixture.store.intake.report import Reason, Unreadable
-from mixture.store.intake.runs import DocumentKeys
-from mixture.store.intake.sources import SourceDomain, Sources
-from mixture.store.intake.texts import UNREADABLE, check_errors, read, split_all
 from mixture.units import quote
 
 _SMALLEST, _LARGEST = 1 << 22, 1 << 28  # bytes of a partition

@@ -10,7 +10,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mixture.catalog.overview import (
+from mixture.clusters.embed import shown_name
+from mixture.clusters.model import Model, label_order
+from mixture.clusters.names import cell_folder, domain_name
+from mixture.clusters.options import ClusterOptions, Labels
+from mixture.clusters.quality import ABOUT, FEATURES
+from mixture.clusters.titles import ranked, titles, top_terms, usual_forms
+from mixture.clusters.write import SCORE, SOURCE
+from mixture.data.ingest import Sources
+from mixture.planning.catalog import (
     MOST_TYPICAL,
     OVERVIEW,
     Overview,
@@ -21,14 +29,6 @@ from mixture.catalog.overview import (
     OverviewSource,
     QualityFeature,
 )
-from mixture.clusters.embed import shown_name
-from mixture.clusters.model import Model, label_order
-from mixture.clusters.names import cell_folder, domain_name
-from mixture.clusters.options import ClusterOptions, Labels
-from mixture.clusters.quality import ABOUT, FEATURES
-from mixture.clusters.titles import ranked, titles, top_terms, usual_forms
-from mixture.clusters.write import SCORE, SOURCE
-from mixture.store.intake.sources import Sources
 
 
 @dataclass(slots=True)

@@ -10,7 +10,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
 
-from mixture.catalog.overview import OVERVIEW, Overview, write_overview
 from mixture.clusters.embed import TFIDF
 from mixture.clusters.engine import Engine, Processes, Task, one_thread
 from mixture.clusters.model import Model, fit, read_model
@@ -21,10 +20,10 @@ from mixture.clusters.report import add_up, domain_names, make_overview, sources
 from mixture.clusters.survey import SurveyTask
 from mixture.clusters.workplace import Workplace, workplace
 from mixture.clusters.write import WriteTask
+from mixture.data.ingest import Sources, read_sources
+from mixture.data.texts import Unreadable, check_errors
 from mixture.errors import ClusterError, Place
-from mixture.store.intake.report import Unreadable
-from mixture.store.intake.sources import Sources, read_sources
-from mixture.store.intake.texts import check_errors
+from mixture.planning.catalog import OVERVIEW, Overview, write_overview
 from mixture.whole_file import whole_file
 
 R = TypeVar("R")

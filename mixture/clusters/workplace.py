@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mixture.catalog.overview import OVERVIEW
 from mixture.errors import ClusterError, Place
+from mixture.planning.catalog import OVERVIEW
 from mixture.units import quote
 from mixture.whole_file import whole_file
 

@@ -14,7 +14,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mixture.catalog.overview import MOST_TYPICAL
 from mixture.clusters.model import Model, Placed, read_model
 from mixture.clusters.names import cell_folder
 from mixture.clusters.options import Labels
@@ -22,6 +21,7 @@ from mixture.clusters.partitions import Partition, PartitionResult, Read, docume
 from mixture.clusters.vectors import Vectors
 from mixture.clusters.words import excerpt, phrases, words, written_forms
 from mixture.errors import ClusterError, Place
+from mixture.planning.catalog import MOST_TYPICAL
 from mixture.whole_file import whole_file
 
 SOURCE, SCORE = "source", "quality_score"

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from mixture.errors import FormatError, nearest
-from mixture.formats import (
+from mixture.formats.declared import Declared, DeclaredPhase, KeyedBy, SourceFile, read_file
+from mixture.formats.exporting import Exported, export
+from mixture.formats.format import Bodies, Body, Holds, MixtureFormat, Remark, WeightUnit
+from mixture.formats.importing import Given, Imported, import_mixture
+from mixture.formats.installed import Formats
+from mixture.formats.merging import phase_name
+from mixture.formats.paths import DOMAIN
+from mixture.formats.run import Run, Stage
+from mixture.formats.trainers import (
     energon,
     hf,
     levanter,
@@ -16,14 +24,6 @@ from mixture.formats import (
     olmo,
     plan_csv,
 )
-from mixture.formats.declared import Declared, DeclaredPhase, KeyedBy, SourceFile, read_file
-from mixture.formats.exporting import Exported, export
-from mixture.formats.format import Bodies, Body, Holds, MixtureFormat, Remark, WeightUnit
-from mixture.formats.importing import Given, Imported, import_mixture
-from mixture.formats.installed import Formats
-from mixture.formats.merging import phase_name
-from mixture.formats.paths import DOMAIN
-from mixture.formats.run import Run, Stage
 from mixture.units import quote
 
 FORMATS = Formats(
@@ -47,13 +47,13 @@ def format_of(name: str) -> MixtureFormat:
 
 
 __all__ = [
-    "DOMAIN",
-    "FORMATS",
     "Bodies",
     "Body",
+    "DOMAIN",
     "Declared",
     "DeclaredPhase",
     "Exported",
+    "FORMATS",
     "Formats",
     "Given",
     "Holds",

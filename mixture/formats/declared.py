@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mixture.errors import Place
 from mixture.formats.format import Remark, WeightUnit
-from mixture.spec.source import decode_source, read_source
+from mixture.planning.spec import decode_source, read_source
 
 
 class KeyedBy(Enum):

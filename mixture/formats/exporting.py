@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from mixture.catalog import Catalog
 from mixture.errors import FormatError
 from mixture.formats.format import Body, MixtureFormat, Remark, WeightUnit
 from mixture.formats.lost import lost
 from mixture.formats.paths import DOMAIN, paths_of
 from mixture.formats.run import Run, stages_of
 from mixture.formats.shares import texts_of
-from mixture.plan import Lock
+from mixture.lock import Lock
+from mixture.planning.catalog import Catalog
 
 
 @dataclass(frozen=True, slots=True)

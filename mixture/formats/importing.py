@@ -10,18 +10,18 @@ from os.path import relpath
 from pathlib import Path
 from typing import TypeVar
 
-from mixture.catalog import Catalog
 from mixture.errors import FormatError, Place, nearest
 from mixture.formats.declared import Declared, DeclaredPhase, KeyedBy, SourceFile
 from mixture.formats.format import MixtureFormat, Remark, WeightUnit
 from mixture.formats.paths import DOMAIN, domain_of, paths_of, short_names
 from mixture.formats.shares import token_weights
 from mixture.formats.spec_text import CATALOG_FILE, SpecFields, SpecPhase, catalog_text, spec_files
-from mixture.plan import decimal
-from mixture.plan.words import counted, listed
+from mixture.planning.catalog import Catalog
+from mixture.planning.plan import decimal
+from mixture.planning.spec import SUM_TOLERANCE
 from mixture.schedule import WHOLE, apportion
-from mixture.spec import SUM_TOLERANCE
 from mixture.units import quote
+from mixture.wording import counted, listed
 
 T = TypeVar("T")
 

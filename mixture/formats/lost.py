@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from mixture.formats.format import Holds, MixtureFormat, Remark, WeightUnit
 from mixture.formats.run import Run, Stage, stages_of
-from mixture.plan.words import NAMED, counted, listed, names_of
 from mixture.units import quote
+from mixture.wording import NAMED, counted, listed, names_of
 
 
 def lost(run: Run, form: MixtureFormat) -> Iterator[Remark]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from mixture.catalog import Catalog
-from mixture.catalog.cells import cell_text
+from mixture.data.derived import file_stem
 from mixture.errors import FormatError, nearest
-from mixture.store.export import file_stem
+from mixture.planning.catalog import Catalog, cell_text
 from mixture.units import quote
 
 DOMAIN = "{domain}"

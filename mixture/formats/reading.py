@@ -15,12 +15,22 @@ from typing import Any, TypeVar
 from mixture.errors import FormatError, SpecError, UnitError
 from mixture.formats.declared import SourceFile
 from mixture.formats.format import Remark
-from mixture.spec.document import parse_document
-from mixture.spec.errors import Gatherer, refuse
-from mixture.spec.fields import Reader, read_fields, read_items, unique_entries
-from mixture.spec.nodes import Mapping as MappingNode
-from mixture.spec.nodes import Node, Scalar, Sequence
-from mixture.spec.values import read_number, read_scalar, read_text
+from mixture.planning.yamlfile import (
+    Gatherer,
+    Node,
+    Reader,
+    Scalar,
+    Sequence,
+    parse_document,
+    read_fields,
+    read_items,
+    read_number,
+    read_scalar,
+    read_text,
+    refuse,
+    unique_entries,
+)
+from mixture.planning.yamlfile import Mapping as MappingNode
 from mixture.units import parse_whole, quote
 
 __all__ = [

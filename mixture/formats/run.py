@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 
-from mixture.catalog import TABLE_ENDINGS, Catalog
+from mixture.data.storage import Address, located
+from mixture.data.store import open_store
 from mixture.errors import FormatError, nearest
 from mixture.formats.format import Holds, WeightUnit
-from mixture.objects import Address, located
-from mixture.plan import Lock
+from mixture.lock import Lock
+from mixture.planning.catalog import TABLE_ENDINGS, Catalog
 from mixture.schedule import Domain
-from mixture.store import open_store
 from mixture.units import quote
 
 

@@ -12,10 +12,10 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Never
 
-from mixture.catalog import Catalog
 from mixture.errors import FormatError
 from mixture.formats.format import WeightUnit
-from mixture.plan import decimal
+from mixture.planning.catalog import Catalog
+from mixture.planning.plan import decimal
 from mixture.schedule import WHOLE
 from mixture.units import format_exact, quote
 

@@ -1,38 +1,64 @@
 """Streams: schedule and store together, as batches for one rank."""
 
-from mixture.stream.ahead import read_ahead
-from mixture.stream.batch import Batch, arrow_schema, to_arrow
+from mixture.stream.ahead import Ahead, read_ahead
+from mixture.stream.batch import Batch, Tokens, arrow_schema, mask_bytes, row_parts, to_arrow
+from mixture.stream.dtypes import ids_as, ids_dtype
 from mixture.stream.local import LocalStream, open_stream
-from mixture.stream.ranks import data_rank, rank_slots, slot_rank
-from mixture.stream.sample import Sample, choose_sample
-from mixture.stream.sample_file import write_sample
-from mixture.stream.state import StreamState
+from mixture.stream.masks import ALWAYS, Masks, masks_for
+from mixture.stream.planned import PlannedSteps
+from mixture.stream.ranks import check_divisible, check_rank, data_rank, rank_slots, slot_rank
+from mixture.stream.sample.file import write_sample
+from mixture.stream.sample.sample import Sample, choose_sample
+from mixture.stream.state import StreamState, read_state
 from mixture.stream.stream import Stream
-from mixture.stream.trace import DocumentPart, StoredDocument, TracedSequence, trace_step
-from mixture.stream.trace_back import Trace, TracedRead, trace_documents, trace_range, trace_token
-from mixture.stream.trace_sums import ReadSoFar, ReadValue, read_so_far
+from mixture.stream.trace.back import Trace, TracedRead, trace_documents, trace_range, trace_token
+from mixture.stream.trace.sums import ReadSoFar, ReadValue, read_so_far
+from mixture.stream.trace.takedown import masks_of, masks_of_lines
+from mixture.stream.trace.trace import DocumentPart, StoredDocument, TracedSequence, trace_step
+from mixture.stream.wire import MEDIA_TYPE, MOST_STEPS, Checksum, End, Key, stream_metadata
 
 __all__ = [
+    "ALWAYS",
+    "Ahead",
     "Batch",
+    "Checksum",
     "DocumentPart",
+    "End",
+    "Key",
     "LocalStream",
+    "MEDIA_TYPE",
+    "MOST_STEPS",
+    "Masks",
+    "PlannedSteps",
     "ReadSoFar",
     "ReadValue",
     "Sample",
     "StoredDocument",
     "Stream",
     "StreamState",
+    "Tokens",
     "Trace",
     "TracedRead",
     "TracedSequence",
     "arrow_schema",
-    "data_rank",
+    "check_divisible",
+    "check_rank",
     "choose_sample",
+    "data_rank",
+    "ids_as",
+    "ids_dtype",
+    "mask_bytes",
+    "masks_for",
+    "masks_of",
+    "masks_of_lines",
     "open_stream",
     "rank_slots",
     "read_ahead",
     "read_so_far",
+    "read_state",
+    "row_parts",
     "slot_rank",
+    "stream_metadata",
     "to_arrow",
     "trace_documents",
     "trace_range",

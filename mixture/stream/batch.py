@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from mixture.data.layout import Spans
 from mixture.errors import StreamError
-from mixture.store import Spans
 from mixture.stream import layout
 from mixture.stream.dtypes import Ids
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from mixture.data.layout import PADDING, Spans
 from mixture.errors import StreamError
-from mixture.store import PADDING, Spans
 
 I64 = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]

@@ -13,10 +13,12 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from mixture.data.layout import Spans
+from mixture.data.storage import ObjectOptions
+from mixture.data.store import Store, Verify, open_store, require_agreement
 from mixture.errors import StoreError
-from mixture.plan import Lock, read_lock
+from mixture.lock import Lock, read_lock
 from mixture.schedule import Schedule
-from mixture.store import ObjectOptions, Spans, Store, Verify, open_store, require_agreement
 from mixture.stream.batch import Batch, Tokens
 from mixture.stream.planned import PlannedSteps
 from mixture.stream.ranks import rank_slots

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mixture.json_text import digest
-from mixture.plan import Lock
+from mixture.lock import Lock
 from mixture.stream.dtypes import Ids
 
 Bools = npt.NDArray[np.bool_]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from mixture.plan import Lock
-from mixture.store import Store
+from mixture.data.store import Store
+from mixture.lock import Lock
 
 FEW_RANKS = 4
 

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError
 
+from mixture.data.layout import ContentKind, StoreDescription
 from mixture.errors import StreamError
 from mixture.json_text import digest
 from mixture.schedule import Schedule
-from mixture.store import ContentKind, StoreDescription
 
 _Step = Annotated[int, Field(ge=0)]
 _Hex = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]

@@ -11,9 +11,10 @@ from typing import Any, Self
 
 import numpy.typing as npt
 
+from mixture.data.layout import StoreDescription
+from mixture.data.store import disagreements
 from mixture.errors import StreamError
-from mixture.plan import Lock
-from mixture.store import StoreDescription, disagreements
+from mixture.lock import Lock
 from mixture.stream.batch import Batch
 from mixture.stream.dtypes import ids_as, ids_dtype
 from mixture.stream.masks import masks_for

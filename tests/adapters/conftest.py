@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from stream_helpers import DOMAINS, lock_over, make_store
 
-from mixture.plan import Lock, write_lock
-from mixture.store import Store
+from mixture.data.store import Store
+from mixture.lock import Lock, write_lock
 from mixture.stream import open_stream
 
 KEYS = {"tokenizer": "bytes", "sequence_length": "64", "shuffle": "{block: 256 tokens, window: 2 blocks}"}

@@ -15,9 +15,9 @@ from datasets.distributed import split_dataset_by_node
 
 from mixture.adapters.columns import Column, Columns
 from mixture.adapters.datasets import iterable_dataset
+from mixture.data.store import Store
 from mixture.errors import StreamError
-from mixture.plan import Lock
-from mixture.store import Store
+from mixture.lock import Lock
 from mixture.stream import open_stream
 
 FEW_CORES = pytest.mark.filterwarnings("ignore:This DataLoader will create")  # this machine has fewer than workers

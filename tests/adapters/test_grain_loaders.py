@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from mixture.adapters.grain import SequenceSource, StepSource, rank_steps, sharded_sequences
+from mixture.data.store import Store
 from mixture.errors import ScheduleError, StreamError
-from mixture.plan import Lock
-from mixture.store import Store
+from mixture.lock import Lock
 from mixture.stream import open_stream
 from mixture.testing import difference
 

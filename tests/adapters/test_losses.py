@@ -10,9 +10,9 @@ import pytest
 
 from mixture.adapters.loss_logs import JsonLinesLog, LossLogger, WandbLog
 from mixture.adapters.losses import DomainLosses, losses_by_domain
+from mixture.data.store import Store
 from mixture.errors import StreamError
-from mixture.plan import Lock
-from mixture.store import Store
+from mixture.lock import Lock
 from mixture.stream import open_stream
 
 DOMAIN = np.array([2, 0, 2, 2], np.int32)

@@ -17,8 +17,8 @@ from stream_helpers import lock_over
 from mixture.adapters.columns import Columns
 from mixture.adapters.datasets import iterable_dataset
 from mixture.adapters.sources import SequenceSource, StepSource
-from mixture.plan import Lock
-from mixture.store import Store
+from mixture.data.store import Store
+from mixture.lock import Lock
 from mixture.stream import open_stream
 
 STEPS, BATCH, RESUMED = 1000, 8, 400

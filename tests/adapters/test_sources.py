@@ -11,9 +11,9 @@ import pytest
 
 from mixture.adapters.columns import Column, Columns
 from mixture.adapters.grain import SequenceSource, StepSource
+from mixture.data.store import Store
 from mixture.errors import StreamError
-from mixture.plan import Lock
-from mixture.store import Store
+from mixture.lock import Lock
 from mixture.stream import open_stream
 from mixture.testing import difference
 

@@ -14,10 +14,10 @@ import pytest
 from stream_helpers import with_masks
 
 from mixture.adapters.columns import Column, Columns
+from mixture.data.store import Store
 from mixture.errors import MixtureError, StreamError
-from mixture.plan import Lock, write_lock
-from mixture.plan.lock import Mask
-from mixture.store import Store
+from mixture.lock import Lock, write_lock
+from mixture.lock.lock import Mask
 from mixture.stream import open_stream
 from mixture.testing import check_ranks, check_resume, difference
 

@@ -13,13 +13,14 @@ import pytest
 from api_helpers import serving
 from service_process import NAME, shown
 
-from api import Settings, create_app
+from api.app import create_app
+from api.settings import Settings
 from mixture.adapters.columns import Column, Columns
 from mixture.adapters.sources import SequenceSource, StepSource
 from mixture.client import open_remote_stream
+from mixture.data.store import Store
 from mixture.errors import ServiceError, StreamError
-from mixture.plan import Lock
-from mixture.store import Store
+from mixture.lock import Lock
 from mixture.stream import open_stream, read_ahead
 from mixture.testing import check_resume, difference
 

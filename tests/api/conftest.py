@@ -11,7 +11,8 @@ import pytest
 from api_helpers import MIXTURES, client_of
 from fastapi import FastAPI
 
-from api import Settings, create_app
+from api.app import create_app
+from api.settings import Settings
 
 MakeApp = Callable[..., FastAPI]
 

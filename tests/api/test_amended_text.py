@@ -10,15 +10,17 @@ import pytest
 from api_helpers import ask, client_of
 from clustered_mixture import NAME, SPEC, clustered_mixture
 
-from api.repository import Scope
+from api.database import Scope
 from mixture.client import open_remote_stream
+from mixture.data.store import open_store
 from mixture.errors import Place
 from mixture.file_names import STORE_TABLE
-from mixture.plan import amend, lock_text, make_lock, make_plan, parse_lock, read_lock, with_masks
-from mixture.spec import load_spec
-from mixture.store import open_store
+from mixture.lock import lock_text, parse_lock, read_lock
+from mixture.planning.amend import amend
+from mixture.planning.plan import make_lock, make_plan, with_masks
+from mixture.planning.spec import load_spec
 from mixture.stream import open_stream
-from mixture.stream.takedown import masks_of
+from mixture.stream.trace.takedown import masks_of
 
 DOCUMENT = "asyncio/base_events.py"
 STEP = 10

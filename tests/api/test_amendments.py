@@ -8,10 +8,12 @@ from fractions import Fraction
 import pytest
 from api_helpers import ask
 
-from api.repository import Scope
+from api.database import Scope
 from mixture.errors import Place
-from mixture.plan import Amendment, Mask, amend, lock_text, make_lock, make_plan, parse_lock, plan_json
-from mixture.spec import load_spec
+from mixture.lock import Amendment, Mask, lock_text, parse_lock
+from mixture.planning.amend import amend
+from mixture.planning.plan import make_lock, make_plan, plan_json
+from mixture.planning.spec import load_spec
 
 CELLS = "domain,tokens,kind\na,200000,web\nb,90000,code\nc,1000000,web\n"
 MORE = CELLS + "d,500000,code\n"

@@ -15,10 +15,11 @@ from schemathesis import Case
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi import checks
 
-from api import Settings, create_app
-from api.formats import Format
+from api.answers.formats import Format
+from api.app import create_app
+from api.database import Scope
 from api.openapi import COMMITTED
-from api.repository import Scope
+from api.settings import Settings
 
 pytestmark = pytest.mark.long
 

@@ -15,11 +15,12 @@ from api_helpers import MIXTURES, client_of
 from service_process import Shown, shown, until
 from stream_helpers import DOMAINS, lock_over, make_store
 
-from api import Settings, create_app
+from api.app import create_app
+from api.settings import Settings
 from mixture.client import open_remote_stream
-from mixture.client.wire import MOST_STEPS, Checksum
-from mixture.store import Spans
+from mixture.data.layout import Spans
 from mixture.stream import Batch, Stream, open_stream, to_arrow
+from mixture.stream.wire import MOST_STEPS, Checksum
 
 LONGEST_RECORD_BATCH = 16 << 20
 PHASES = """

@@ -7,8 +7,8 @@ import json
 import pytest
 from api_helpers import ask, routes_of
 
-from api.bodies import BodyRoute
-from api.problems import LONGEST_TEXT, MOST_ERRORS
+from api.answers.bodies import BodyRoute
+from api.middleware.problems import LONGEST_TEXT, MOST_ERRORS
 
 WHAT_IF = "/v1/mixtures/demo/what-if"
 

@@ -9,7 +9,7 @@ import pytest
 from api_helpers import MIXTURES, ask
 from mixture_folder import write_mixture
 
-from mixture.catalog import read_catalog
+from mixture.planning.catalog import read_catalog
 
 MARIN = "/v1/catalogs/marin-535b-a23b"
 

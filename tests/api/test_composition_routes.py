@@ -17,8 +17,8 @@ from api_helpers import MIXTURES, ask
 from mixture_folder import write_mixture
 from pyarrow import csv
 
-from mixture.catalog import read_catalog
-from mixture.plan import read_lock
+from mixture.lock import read_lock
+from mixture.planning.catalog import read_catalog
 
 NAMES = ["demo", "marin-535b-a23b", "marin-announced-80-20", "olmo-2-dolmino", "olmo-3-7b", "olmo-3-topics"]
 MARIN = "/v1/mixtures/marin-535b-a23b/composition"

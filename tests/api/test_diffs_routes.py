@@ -13,8 +13,10 @@ from api_helpers import MIXTURES, ask
 from fastapi import FastAPI
 from pyarrow import csv
 
-from api import Settings, create_app
-from mixture.plan import diff, diff_json, diff_markdown, read_lock, side_of
+from api.app import create_app
+from api.settings import Settings
+from mixture.lock import read_lock
+from mixture.planning.compare import diff, diff_json, diff_markdown, side_of
 
 MARIN, ANNOUNCED = "marin-535b-a23b", "marin-announced-80-20"
 HERE = f"/v1/mixtures/{ANNOUNCED}/diff/{MARIN}"

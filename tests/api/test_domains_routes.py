@@ -10,7 +10,7 @@ import pytest
 from api_helpers import MIXTURES, ask
 from clustered_mixture import NAME, clustered_mixture
 
-from mixture.store import Store, open_store
+from mixture.data.store import Store, open_store
 
 DOMAIN = "c00q2"
 HERE = f"/v1/catalogs/{NAME}/domains/{DOMAIN}"

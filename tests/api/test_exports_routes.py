@@ -11,9 +11,9 @@ import pytest
 import yaml
 from api_helpers import MIXTURES, ask
 
-from mixture.catalog import read_catalog
 from mixture.formats import FORMATS, WeightUnit, export
-from mixture.plan import read_lock
+from mixture.lock import read_lock
+from mixture.planning.catalog import read_catalog
 
 HERE = "/v1/mixtures/demo/exports"
 

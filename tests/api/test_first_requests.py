@@ -8,10 +8,10 @@ import threading
 import httpx2
 import pytest
 
-from api.kept import Kept
-from api.repository import Scope
-from api.services import _group_bytes
-from mixture.plan.composition import group
+from api.database import Scope
+from api.dependencies.services import _group_bytes
+from api.middleware.cache import Kept
+from mixture.planning.plan.composition import group
 
 MANY = 60
 """More than the 40 threads that requests have."""
@@ -30,9 +30,12 @@ NEW = {"spec": SPEC, "tables": {"cells.csv": "domain,tokens\na,200000\nb,90000\n
 @pytest.mark.parametrize(
     ("slow", "addresses"),
     [
-        ("api.services.load_kept", ["/v1/mixtures/small/plan"] * MANY),
-        ("api.services.group", ["/v1/mixtures/demo/composition?by=kind&step=5"] * MANY),
-        ("api.services.group", [f"/v1/mixtures/demo/composition?where=tokens>{i}&step=5" for i in range(MANY)]),
+        ("api.dependencies.services.load_kept", ["/v1/mixtures/small/plan"] * MANY),
+        ("api.dependencies.services.group", ["/v1/mixtures/demo/composition?by=kind&step=5"] * MANY),
+        (
+            "api.dependencies.services.group",
+            [f"/v1/mixtures/demo/composition?where=tokens>{i}&step=5" for i in range(MANY)],
+        ),
     ],
     ids=["a mixture", "groups", "groups of conditions"],
 )

@@ -14,11 +14,11 @@ from api_helpers import ask
 from fastapi import Request
 from mixture_folder import write_mixture
 
-from api.caching import Lifetime
-from api.formats import Format, json_bytes
+from api.answers.formats import Format, json_bytes
+from api.answers.tables import table_answer
+from api.middleware.caching import Lifetime
 from api.routes.publishing import SPEC
-from api.tables import table_answer
-from mixture.catalog import read_catalog
+from mixture.planning.catalog import read_catalog
 
 DOMAINS = "/v1/catalogs/demo/domains"
 

@@ -12,7 +12,7 @@ import pytest
 from api_helpers import MIXTURES, ask
 
 import mixture
-from api.repository import Scope
+from api.database import Scope
 from api.routes.publishing import SPEC
 
 

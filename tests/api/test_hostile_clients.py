@@ -22,7 +22,7 @@ from fastapi import FastAPI
 from service_process import resources
 from service_processes import Copy, start_copy
 
-from api import create_app
+from api.app import create_app
 from api.settings import Settings
 
 pytestmark = [

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from api.kept import Kept
+from api.middleware.cache import Kept
 
 THREADS = 8
 

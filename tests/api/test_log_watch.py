@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from api.log_watch import LogWatch
-from api.repository import RepositoryError
+from api.database import RepositoryError
+from api.registry.log_watch import LogWatch
 
 
 class Logs:

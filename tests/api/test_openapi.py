@@ -13,10 +13,11 @@ import pytest
 from api_helpers import routes_of
 from fastapi import FastAPI
 
-from api import Settings, create_app
-from api.bodies import RequestBody
-from api.description import TAGS
+from api.answers.bodies import RequestBody
+from api.answers.description import TAGS
+from api.app import create_app
 from api.openapi import COMMITTED, text
+from api.settings import Settings
 
 
 @pytest.fixture(scope="module")

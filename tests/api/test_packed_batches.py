@@ -11,9 +11,12 @@ from api_helpers import client_of
 from service_process import Shown, shown
 from stream_helpers import DOMAINS, lock_over, make_store
 
-from api import Settings, create_app
+from api.app import create_app
+from api.settings import Settings
 from mixture.client import open_remote_stream
-from mixture.store import PADDING, open_store, pack_store
+from mixture.data.derived import pack_store
+from mixture.data.layout import PADDING
+from mixture.data.store import open_store
 from mixture.stream import open_stream
 
 

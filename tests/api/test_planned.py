@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import pytest
 
-from api.planned import PlannedDomains
-from mixture.plan import fraction_of, json_value
+from api.figures.plans import PlannedDomains
+from mixture.planning.plan import fraction_of, json_value
 
 HELD = 10**17
 

@@ -10,10 +10,10 @@ import pytest
 from api_helpers import ask, client_of
 from fastapi import FastAPI
 
-from api.bodies import RequestBody
-from api.problems import Problem
+from api.answers.bodies import RequestBody
+from api.middleware.problems import Problem
 from mixture.errors import CatalogError, MixtureError, Place, SpecError, StoreError
-from mixture.spec.errors import SpecFileError
+from mixture.planning.yamlfile.errors import SpecFileError
 
 
 class Progress(RequestBody):

@@ -15,9 +15,10 @@ import pytest
 from api_helpers import MIXTURES, ask
 from fastapi import FastAPI
 
-from api import Settings, create_app
+from api.app import create_app
+from api.database import Scope
 from api.openapi import COMMITTED
-from api.repository import Scope
+from api.settings import Settings
 
 PATHS = json.loads(COMMITTED.read_text(encoding="utf-8"))["paths"]
 PARTS = {

@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 from api_helpers import serving
 
-from api import ranges
+from api.middleware import ranges
 
 WHOLE = "/v1/catalogs/demo/domains.parquet"
 LONG = "/v1/mixtures/demo/positions.parquet?start=0&count=30000"
@@ -62,7 +62,7 @@ def test_what_is_no_single_part_is_the_whole_and_what_is_not_there_is_refused(cl
 
 
 def test_an_answer_is_made_once_for_all_parts_of_it_and_is_the_same_in_another_copy(make_app, monkeypatch):
-    from api import tables
+    from api.answers import tables
 
     written, writes = [], tables.table_bytes
     monkeypatch.setattr(tables, "table_bytes", lambda *a, **k: written.append(1) or writes(*a, **k))

@@ -9,9 +9,9 @@ import pytest
 from api_helpers import client_of
 from starlette.responses import StreamingResponse
 
-from api import token_watch
-from api.repository import Scope
-from api.security import Reads
+from api.database import Scope
+from api.dependencies.security import Reads
+from api.middleware import token_watch
 
 WAIT = httpx2.Timeout(30)
 

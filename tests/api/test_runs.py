@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 from api_helpers import MIXTURES, ask
 
-from api.repository import Scope
-from mixture.plan import read_lock
+from api.database import Scope
+from mixture.lock import read_lock
 
 LOCK = read_lock(MIXTURES / "demo" / "mixture.lock.json")
 PHASE_END = LOCK.phases[1].first_step
@@ -441,7 +441,7 @@ def test_a_run_whose_mixture_is_damaged_still_has_its_log(app, post, run, make_a
 
 
 def test_a_page_of_the_log_has_less_where_losses_are_long_and_its_cursor_goes_on(app, post, run, monkeypatch):
-    monkeypatch.setattr("api.repository.runs.PAGE_BYTES", 300)
+    monkeypatch.setattr("api.database.runs.PAGE_BYTES", 300)
     for step in range(9):
         post(f"/v1/runs/{run}/progress", {"step": step, "loss": dict.fromkeys(LOCK.schedule().names[:4], 2.5)})
     for limit in (1000, 2):

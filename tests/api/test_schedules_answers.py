@@ -16,7 +16,7 @@ from api_helpers import MIXTURES, ask, client_of
 from mixture_folder import write_mixture
 from program import run_program
 
-from mixture.plan import read_lock
+from mixture.lock import read_lock
 
 NAMES = ["demo", "marin-535b-a23b", "marin-announced-80-20", "olmo-2-dolmino", "olmo-3-7b", "olmo-3-topics"]
 CONTEXT = """\

@@ -14,7 +14,7 @@ from api_helpers import MIXTURES, ask, client_of
 from program import run_program
 from pyarrow import csv
 
-from mixture.plan import read_lock
+from mixture.lock import read_lock
 
 NAMES = ["demo", "marin-535b-a23b", "marin-announced-80-20", "olmo-2-dolmino", "olmo-3-7b", "olmo-3-topics"]
 MARIN = "/v1/mixtures/marin-535b-a23b/positions"

@@ -18,9 +18,11 @@ from mixture_folder import write_mixture
 from store.makers import bare_store
 from stream_helpers import DOMAINS, make_store
 
-from api.lists import encode_cursor
-from mixture.plan import read_lock
-from mixture.store import Store, attribute_value, ingest, open_store
+from api.answers.lists import encode_cursor
+from mixture.data.ingest import ingest
+from mixture.data.layout import attribute_value
+from mixture.data.store import Store, open_store
+from mixture.lock import read_lock
 from mixture.stream import open_stream
 
 SPEC = """\

@@ -17,9 +17,9 @@ import httpx2
 import pytest
 from api_helpers import MIXTURES
 
-from mixture.cli.serve import check_paths, listen
+from mixture.cli.service.serve import check_paths, listen
 from mixture.errors import MixtureError
-from mixture.spec import load_spec
+from mixture.planning.spec import load_spec
 
 pytestmark = pytest.mark.long
 
@@ -93,7 +93,8 @@ import asyncio, sys
 from pathlib import Path
 import uvicorn
 from fastapi.responses import StreamingResponse
-from api import Settings, create_app
+from api.settings import Settings
+from api.app import create_app
 
 app = create_app(Settings(data_dir=Path("data"), mixtures_dirs=()))
 stopping = app.state.services.stopping

@@ -12,9 +12,9 @@ from fastapi import FastAPI
 from mixture_folder import write_mixture
 from stream_helpers import DOMAINS, make_store
 
-from api.stores import RETRY_SECONDS, Stores
+from api.registry.stores import RETRY_SECONDS, Stores
 from mixture.errors import StoreError
-from mixture.plan import Lock, read_lock
+from mixture.lock import Lock, read_lock
 
 SPEC = """\
 mixture: small

@@ -11,8 +11,8 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from api.formats import Format
-from api.table_writers import table_bytes
+from api.answers.formats import Format
+from api.answers.table_writers import table_bytes
 from mixture.spreadsheet import defused
 
 COMPUTED = [

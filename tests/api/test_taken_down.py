@@ -18,13 +18,13 @@ from api_helpers import client_of
 from clustered_mixture import NAME, clustered_mixture
 from stream_helpers import with_masks
 
-from api import Settings, create_app
-from api.settings import ExampleTexts
-from mixture.plan import read_lock, write_lock
-from mixture.plan.lock import Lock
-from mixture.store import Store, open_store
+from api.app import create_app
+from api.settings import ExampleTexts, Settings
+from mixture.data.store import Store, open_store
+from mixture.lock import read_lock, write_lock
+from mixture.lock.lock import Lock
 from mixture.stream import open_stream
-from mixture.stream.takedown import masks_of
+from mixture.stream.trace.takedown import masks_of
 
 FIRST_STEP = 100
 MARK = f"[taken down at step {FIRST_STEP}]"

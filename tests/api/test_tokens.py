@@ -12,9 +12,9 @@ import pytest
 from api_helpers import ask, serving
 from fastapi import FastAPI
 
+from api.database import Scope
+from api.dependencies.security import Publisher, Runner
 from api.openapi import COMMITTED
-from api.repository import Scope
-from api.security import Publisher, Runner
 
 
 def bearer(secret: str) -> dict[str, str]:

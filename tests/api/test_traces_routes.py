@@ -13,8 +13,8 @@ from fastapi import FastAPI
 from mixture_folder import write_mixture
 from traced_store import traced_store
 
-from mixture.plan import Lock, read_lock
-from mixture.store import Store, write_holes
+from mixture.data.store import Store, write_holes
+from mixture.lock import Lock, read_lock
 from mixture.stream import read_so_far, trace_documents, trace_range
 
 SPEC = """\

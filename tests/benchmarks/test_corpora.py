@@ -16,7 +16,8 @@ from benchmarks.corpora.__main__ import gather
 from benchmarks.corpora.packages import FetchError, Package, from_debian, from_npm
 from benchmarks.corpora.sources import CORPORA, Corpus
 from benchmarks.corpora.texts import dictionary_entries, html_text, untagged
-from mixture.store import ingest, open_store
+from mixture.data.ingest import ingest
+from mixture.data.store import open_store
 
 BY_NAME = {corpus.name: corpus for corpus in CORPORA}
 

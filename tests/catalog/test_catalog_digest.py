@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from searches import examples
 
-from mixture.catalog import read_catalog
+from mixture.planning.catalog import read_catalog
 
 ROWS = [
     {"domain": "web", "tokens": 2**60 + 1, "cluster": "08", "quality": 3, "share": 0.5},

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mixture.catalog import CatalogDomain, read_catalog, read_column
 from mixture.errors import CatalogError
+from mixture.planning.catalog import CatalogDomain, read_catalog, read_column
 
 CSV = "domain,cluster,tokens,documents\nweb,08,9007199254740993,12\ncode,8,5,\n"
 

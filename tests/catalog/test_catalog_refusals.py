@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from searches import examples
 
-from mixture.catalog import read_catalog, read_column
-from mixture.catalog.table import MOST_CELL_BYTES
 from mixture.errors import CatalogError, Place
+from mixture.planning.catalog import read_catalog, read_column
+from mixture.planning.catalog.table import MOST_CELL_BYTES
 
 
 def parquet_bytes(**columns: object) -> bytes:

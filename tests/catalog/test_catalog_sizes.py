@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mixture.catalog import TableFiles, read_catalog
-from mixture.catalog.table import MOST_CELL_BYTES
 from mixture.errors import CatalogError
+from mixture.planning.catalog import TableFiles, read_catalog
+from mixture.planning.catalog.table import MOST_CELL_BYTES
 
 
 def write(path: Path, texts: pa.Array, **options: object) -> Path:

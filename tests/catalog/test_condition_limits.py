@@ -7,10 +7,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from mixture.catalog import Catalog, read_catalog
-from mixture.catalog.sealed import sealed_duckdb
-from mixture.catalog.table import MOST_CELL_BYTES
 from mixture.errors import CatalogError
+from mixture.planning.catalog import Catalog, read_catalog
+from mixture.planning.catalog.sealed import sealed_duckdb
+from mixture.planning.catalog.table import MOST_CELL_BYTES
 
 SLOW = " or ".join(f"lower(text) like '%a%{i}%a'" for i in range(60))
 """Some half a second over the catalog below: no row has a digit, so that each pattern goes through all of its text."""

@@ -8,9 +8,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from searches import examples
 
-from mixture.catalog import Catalog, read_catalog
-from mixture.catalog.sealed import sealed_duckdb
 from mixture.errors import CatalogError, Place
+from mixture.planning.catalog import Catalog, read_catalog
+from mixture.planning.catalog.sealed import sealed_duckdb
 
 
 @pytest.fixture(scope="module")

@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from searches import examples
 
-from mixture.catalog import Catalog, read_catalog
 from mixture.errors import CatalogError
+from mixture.planning.catalog import Catalog, read_catalog
 
 ROWS = [
     {"domain": "arxiv", "tokens": 9007199254740993, "cluster": "c14", "quality": 3, "open": True, "score": 0.1},

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 READS = """
 import sys
 from pathlib import Path
-from mixture.catalog import read_catalog
+from mixture.planning.catalog import read_catalog
 from mixture.errors import CatalogError
 
 whole, broken = Path(sys.argv[1]).read_bytes(), Path(sys.argv[2])

@@ -7,7 +7,8 @@ import re
 
 import pytest
 
-from mixture.catalog import (
+from mixture.errors import CatalogError
+from mixture.planning.catalog import (
     Overview,
     OverviewCluster,
     OverviewDomain,
@@ -19,7 +20,6 @@ from mixture.catalog import (
     read_overview,
     write_overview,
 )
-from mixture.errors import CatalogError
 
 FULL = Overview(
     clusters=(

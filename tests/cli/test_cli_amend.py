@@ -10,8 +10,8 @@ import pytest
 from lock_of_run import lock_of_run
 from stream_helpers import DOMAINS, lock_over, make_store
 
-from mixture.plan import read_lock, write_lock
-from mixture.store import Store
+from mixture.data.store import Store
+from mixture.lock import read_lock, write_lock
 
 
 def edited(path: Path, name: str, *changes: tuple[str, str]) -> Path:

@@ -7,7 +7,7 @@ import json
 import pytest
 from service_processes import copy_of_the_service
 
-from mixture.plan import read_lock
+from mixture.lock import read_lock
 
 
 @pytest.fixture(scope="module")

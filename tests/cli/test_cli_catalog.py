@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from stream_helpers import DOMAINS, make_store
 
-from mixture.plan import read_lock
-from mixture.store import Store, open_store
+from mixture.data.store import Store, open_store
+from mixture.lock import read_lock
 
 SPEC = """\
 mixture: linked

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from mixture.catalog import read_overview
+from mixture.planning.catalog import read_overview
 
 
 @pytest.fixture(scope="module")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 
-from mixture.plan import Amendment, make_lock, make_plan, read_lock, write_lock
-from mixture.spec import load_spec
+from mixture.lock import Amendment, read_lock, write_lock
+from mixture.planning.plan import make_lock, make_plan
+from mixture.planning.spec import load_spec
 
 
 def amended(small, name="new.lock.json"):

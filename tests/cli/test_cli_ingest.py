@@ -9,7 +9,7 @@ import pytest
 from tokenizers import Tokenizer, models
 
 from mixture.cli import main
-from mixture.store import open_store
+from mixture.data.store import open_store
 
 LINES = """\
 {"text": "one", "label": "08", "n": 1}

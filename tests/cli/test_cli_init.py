@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from mixture.spec import load_spec, schema_text, spec_schema
+from mixture.planning.spec import load_spec, schema_text, spec_schema
 
 
 @pytest.fixture

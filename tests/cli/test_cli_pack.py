@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from stream_helpers import DOMAINS, make_store
 
-from mixture.store import open_store
+from mixture.data.store import open_store
 
 LENGTH = 2048
 

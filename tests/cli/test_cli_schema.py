@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from mixture.spec import schema_text, spec_schema
-from mixture.store import sources_schema
+from mixture.data.ingest import sources_schema
+from mixture.planning.spec import schema_text, spec_schema
 
 
 def test_the_schema_is_printed_or_written(run, tmp_path):

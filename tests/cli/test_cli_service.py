@@ -15,7 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 from service_processes import copy_of_the_service
 
-from mixture.plan import decimal, read_lock
+from mixture.lock import read_lock
+from mixture.planning.plan import decimal
 
 
 @pytest.fixture(scope="module")

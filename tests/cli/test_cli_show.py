@@ -13,8 +13,10 @@ import pytest
 from mixture_folder import write_mixture
 
 from mixture import read_lock
-from mixture.plan import Crossing, amend, crossings, write_lock
-from mixture.plan.composition import composition, group_domains
+from mixture.lock import write_lock
+from mixture.planning.amend import amend
+from mixture.planning.plan import Crossing, crossings
+from mixture.planning.plan.composition import composition, group_domains
 
 SPEC = """\
 mixture: small

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from mixture.store import Store, open_store
+from mixture.data.store import Store, open_store
 
 STEP = 400
 MARK = f"[taken down at step {STEP}]"

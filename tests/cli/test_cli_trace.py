@@ -10,8 +10,8 @@ import pytest
 from stream_helpers import lock_over
 from traced_store import traced_store
 
-from mixture.plan import Lock, write_lock
-from mixture.store import Store
+from mixture.data.store import Store
+from mixture.lock import Lock, write_lock
 from mixture.stream import read_so_far, trace_documents, trace_step
 
 PHASES = """

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mixture.cli.demo_text import shown_path
+from mixture.cli.data.demo_text import shown_path
 
 pytestmark = pytest.mark.xdist_group("demo")
 

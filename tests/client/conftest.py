@@ -10,8 +10,9 @@ from api_helpers import serving
 from service_process import NAME, Shown, shown
 from stream_helpers import DOMAINS, lock_over, make_store
 
-from api import Settings, create_app
-from mixture.store import Store
+from api.app import create_app
+from api.settings import Settings
+from mixture.data.store import Store
 
 KEYS = {"tokenizer": "bytes", "sequence_length": "64", "shuffle": "{block: 256 tokens, window: 2 blocks}"}
 PHASES = """

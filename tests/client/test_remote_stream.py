@@ -14,8 +14,9 @@ from api_helpers import serving
 from service_process import NAME, Shown, free_port
 from stream_helpers import DOMAINS, bytes_of, make_store
 
-from api import Settings, create_app
-from api.repository import Repository, Scope
+from api.app import create_app
+from api.database import Repository, Scope
+from api.settings import Settings
 from mixture.client import RemoteStream, open_remote_stream
 from mixture.errors import MixtureError, ServiceError, StreamError
 from mixture.stream import LocalStream, open_stream

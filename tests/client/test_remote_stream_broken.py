@@ -12,11 +12,12 @@ from client.trainer import Trainer, digests
 from service_process import NAME, Harm, ServiceProcess, Shown, free_port, proxy, shown
 from stream_helpers import DOMAINS, bytes_of, make_store
 
-from api import Settings, create_app
+from api.app import create_app
+from api.settings import Settings
 from mixture.client import open_remote_stream
 from mixture.errors import ServiceError, StreamError
-from mixture.plan import make_lock, make_plan
-from mixture.spec import load_spec
+from mixture.planning.plan import make_lock, make_plan
+from mixture.planning.spec import load_spec
 from mixture.stream import open_stream
 
 pytestmark = pytest.mark.long

@@ -9,9 +9,12 @@ from api_helpers import serving
 from service_process import NAME
 from stream_helpers import bytes_of
 
-from api import Settings, create_app
+from api.app import create_app
+from api.settings import Settings
 from mixture.client import open_remote_stream
-from mixture.store import ExportFormat, Store, build_catalog, export_store, open_store
+from mixture.data.derived import ExportFormat, export_store
+from mixture.data.linking import build_catalog
+from mixture.data.store import Store, open_store
 from mixture.stream import open_stream
 
 

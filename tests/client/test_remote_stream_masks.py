@@ -17,15 +17,16 @@ from api_helpers import serving
 from service_process import NAME, Shown, shown
 from stream_helpers import bytes_of, with_masks
 
-from api import Settings, create_app
+from api.app import create_app
+from api.settings import Settings
 from mixture.client import open_remote_stream
 from mixture.client.body import Body
 from mixture.client.steps import Expected, read_steps
-from mixture.client.wire import Checksum, End, Key, stream_metadata
 from mixture.errors import StreamError
-from mixture.plan.lock import Mask
+from mixture.lock.lock import Mask
 from mixture.stream import Batch, arrow_schema, open_stream, to_arrow
 from mixture.stream.masks import Masks
+from mixture.stream.wire import Checksum, End, Key, stream_metadata
 
 
 @pytest.fixture(scope="module")

@@ -14,11 +14,11 @@ from mixture_folder import write_mixture
 from service_process import Harm, ServiceProcess, Shown, proxy
 from stream_helpers import bytes_of
 
-from api.repository import Repository, Scope
+from api.database import Repository, Scope
 from mixture.client import open_remote_stream
+from mixture.data.store import Store
 from mixture.errors import StreamError
-from mixture.plan import Lock
-from mixture.store import Store
+from mixture.lock import Lock
 from mixture.stream import open_stream
 
 pytestmark = pytest.mark.long

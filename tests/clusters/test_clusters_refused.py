@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from mixture.clusters import ClusterOptions, Processes, cluster
+from mixture.data.ingest import ingest
+from mixture.data.texts import UnreadableError
 from mixture.errors import ClusterError, SpecError
-from mixture.store import UnreadableError, ingest
 
 
 def refused(sources: Path, out: Path, options: ClusterOptions) -> ClusterError:

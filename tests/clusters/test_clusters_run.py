@@ -11,9 +11,10 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from mixture.catalog import read_overview
 from mixture.clusters import ClusterOptions, ClusterReport, ClusterStage, Processes, cluster
-from mixture.store import ingest, open_store
+from mixture.data.ingest import ingest
+from mixture.data.store import open_store
+from mixture.planning.catalog import read_overview
 
 
 def test_every_document_is_in_one_place_with_its_text_source_and_attributes(made, texts, rows) -> None:

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from mixture.clusters import ClusterOptions, ClusterStage, Processes, cluster
+from mixture.data.ingest import ingest
+from mixture.data.store import open_store
 from mixture.errors import ClusterError, MixtureError
-from mixture.store import ingest, open_store
 
 
 def test_a_column_gives_the_clusters_and_quality_is_measured(library: Path, tmp_path: Path, rows) -> None:

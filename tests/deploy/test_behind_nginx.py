@@ -13,10 +13,10 @@ import pytest
 from mixture_folder import write_mixture
 from stream_helpers import DOMAINS, bytes_of, make_store
 
-from api.repository import Repository, Scope
+from api.database import Repository, Scope
 from mixture.client import open_remote_stream
-from mixture.plan import Lock
-from mixture.store import Store
+from mixture.data.store import Store
+from mixture.lock import Lock
 from mixture.stream import open_stream
 
 pytestmark = [pytest.mark.needs_nginx, pytest.mark.needs_postgres]

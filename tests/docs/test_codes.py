@@ -10,10 +10,10 @@ from docs.codes import error_codes
 from docs.pages import blocks, page
 from docs.toys import examples
 
-from api.problems import CODES
-from mixture.plan import LEVELS
-from mixture.spec import FindingCode
-from mixture.store.intake.report import Reason, Skipped
+from api.middleware.problems import CODES
+from mixture.data.texts.report import Reason, Skipped
+from mixture.planning.plan import LEVELS
+from mixture.planning.spec import FindingCode
 
 FINDINGS = re.findall(r"^### `([a-z-]+)`$", page("findings.md"), re.MULTILINE)
 ROWS = re.findall(r"^\| (`.*?`) \|", page("errors.md"), re.MULTILINE)

@@ -19,9 +19,9 @@ from docs.toys import commands, said_by
 from ruamel.yaml import YAML
 
 from mixture.cli.app import app
-from mixture.plan.lock_fields import LockFields
-from mixture.spec.schema import spec_schema
-from mixture.store import sources_schema
+from mixture.data.ingest import sources_schema
+from mixture.lock.fields import LockFields
+from mixture.planning.spec.schema import spec_schema
 
 
 def schema_keys(schema: object) -> Iterator[str]:

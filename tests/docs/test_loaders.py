@@ -13,14 +13,15 @@ from api_helpers import serving
 from docs.folder import run_block, run_python, write_text
 from docs.pages import blocks, page, rows_of
 
-from api import Settings, create_app
+from api.app import create_app
+from api.settings import Settings
 from mixture.adapters import loss_logs
 from mixture.adapters.columns import Column, Columns
 from mixture.adapters.datasets import iterable_dataset
 from mixture.adapters.grain import rank_steps, sharded_sequences
 from mixture.adapters.sources import SequenceSource, StepSource
 from mixture.client import open_remote_stream
-from mixture.store import ObjectOptions
+from mixture.data.storage import ObjectOptions
 from mixture.stream import open_stream, read_ahead
 
 PAGE = "loaders.md"

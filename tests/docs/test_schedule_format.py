@@ -21,7 +21,7 @@ from searches import examples
 
 from docs import schedule_by_the_page as by_the_page
 from mixture.errors import ScheduleError
-from mixture.plan import read_lock
+from mixture.lock import read_lock
 from mixture.schedule import Schedule, ScheduleData
 from mixture.schedule.apportion import apportion
 from mixture.schedule.layout import lay_segments

@@ -14,13 +14,14 @@ import pyarrow.parquet as pq
 import pytest
 from docs.pages import page
 
-from mixture.store import ingest, open_store
-from mixture.store.foreign.build import build_catalog
-from mixture.store.foreign.fingerprint import fingerprint
-from mixture.store.linked import LinkedManifest
-from mixture.store.manifest import Manifest
-from mixture.store.pack import pack_store
-from mixture.store.packed import PackedManifest
+from mixture.data.derived.pack import pack_store
+from mixture.data.ingest import ingest
+from mixture.data.layout.linked import LinkedManifest
+from mixture.data.layout.manifest import Manifest
+from mixture.data.layout.packed import PackedManifest
+from mixture.data.linking.build import build_catalog
+from mixture.data.store import open_store
+from mixture.data.token_files.fingerprint import fingerprint
 
 TEXTS = {"web": [f"Page {i}. " + "word " * (i % 23) for i in range(60)], "köln": ["Dom\n", "Rhein und Brücken\n"]}
 

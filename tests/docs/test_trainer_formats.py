@@ -22,15 +22,17 @@ from docs.source_keys import catalog_source_keys
 from docs.toys import check_said, commands
 from format_trips import put, readable, weighed
 
-from mixture.catalog import read_catalog
 from mixture.cli.app import app
+from mixture.data.derived import ExportFormat
+from mixture.data.layout.linked import LinkedFormat
+from mixture.data.linking.sources import link_source
+from mixture.data.store import open_store
 from mixture.errors import SpecError
 from mixture.formats import FORMATS, export, read_file
-from mixture.plan import make_plan, read_lock
-from mixture.spec import load_spec
-from mixture.store import ExportFormat, open_store
-from mixture.store.foreign.sources import link_source
-from mixture.store.linked import LinkedFormat
+from mixture.lock import read_lock
+from mixture.planning.catalog import read_catalog
+from mixture.planning.plan import make_plan
+from mixture.planning.spec import load_spec
 
 PAGE = "formats.md"
 OWN = "A format of your own"

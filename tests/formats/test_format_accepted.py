@@ -12,9 +12,9 @@ import pytest
 
 from benchmarks.judges.record import ACCEPTED, allowed, content, differences
 from benchmarks.judges.text import ASKED, drawn_by, make_text
-from mixture.catalog import Catalog, read_catalog
 from mixture.formats import FORMATS, export
-from mixture.plan import Lock
+from mixture.lock import Lock
+from mixture.planning.catalog import Catalog, read_catalog
 
 KEPT: dict[str, Any] = json.loads(ACCEPTED.read_text(encoding="utf-8"))
 

@@ -16,8 +16,10 @@ from format_trips import Written, catalog_of, written
 
 from mixture.errors import FormatError
 from mixture.formats import FORMATS, Exported, WeightUnit, export
-from mixture.plan import Mask, amend, make_lock, make_plan, plan_json, read_lock
-from mixture.spec import load_spec
+from mixture.lock import Mask, read_lock
+from mixture.planning.amend import amend
+from mixture.planning.plan import make_lock, make_plan, plan_json
+from mixture.planning.spec import load_spec
 
 SPEC = """\
 mixture: small

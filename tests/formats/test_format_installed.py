@@ -11,7 +11,8 @@ from pathlib import Path
 PROGRAM = """
 import json, sys
 from mixture.errors import FormatError
-from mixture.formats import FORMATS, format_of
+from mixture.formats import FORMATS
+from mixture import format_of
 
 def code(name):
     try:

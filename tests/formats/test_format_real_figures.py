@@ -15,7 +15,7 @@ import pytest
 from format_trips import brought_in, catalog_of, weighed
 
 from mixture.formats import FORMATS, SourceFile, export, import_mixture
-from mixture.plan import read_lock
+from mixture.lock import read_lock
 
 MIXTURES = Path(__file__).parents[2] / "mixtures"
 RATIOS = Path(__file__).parent / "olmo3_midtraining_ratios.csv"

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from searches import examples
 
 from mixture.formats import FORMATS, Given, SourceFile, WeightUnit, export, import_mixture, read_file
-from mixture.plan import make_plan
-from mixture.spec import load_spec
+from mixture.planning.plan import make_plan
+from mixture.planning.spec import load_spec
 
 READ = [name for name, form in FORMATS.items() if form.read is not None]
 # What readers of YAML 1.1, of 1.2, shells and spreadsheets take for something else.

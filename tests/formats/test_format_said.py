@@ -8,12 +8,11 @@ from time import process_time
 import pytest
 from format_trips import brought_in, catalog_of, put, weighed
 
-from mixture.catalog import Catalog
 from mixture.errors import FormatError, SpecError
-from mixture.formats import FORMATS, Imported, SourceFile, WeightUnit, import_mixture
-from mixture.formats.shell import programs
-from mixture.plan import Plan, make_plan
-from mixture.spec import load_spec
+from mixture.formats import FORMATS, Imported, SourceFile, WeightUnit, import_mixture, programs
+from mixture.planning.catalog import Catalog
+from mixture.planning.plan import Plan, make_plan
+from mixture.planning.spec import load_spec
 
 PARTS = 10**15
 HALVES = {"one": 0.5, "two": 0.5}

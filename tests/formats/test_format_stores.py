@@ -10,12 +10,14 @@ import pytest
 import yaml
 from stream_helpers import make_store
 
-from mixture.catalog import Catalog, read_catalog
+from mixture.data.derived import ExportFormat, export_store
+from mixture.data.store import Store
 from mixture.errors import CatalogError
 from mixture.formats import FORMATS, export
-from mixture.plan import Lock, make_lock, make_plan
-from mixture.spec import load_spec
-from mixture.store import ExportFormat, Store, export_store
+from mixture.lock import Lock
+from mixture.planning.catalog import Catalog, read_catalog
+from mixture.planning.plan import make_lock, make_plan
+from mixture.planning.spec import load_spec
 
 SPEC = """\
 mixture: stored

@@ -8,7 +8,8 @@ import pytest
 from api_helpers import MIXTURES
 from fuzz.targets import Target, make_targets
 
-from api import Settings, create_app
+from api.app import create_app
+from api.settings import Settings
 
 
 @pytest.fixture(scope="session")

@@ -17,15 +17,17 @@ from format_trips import put, readable, written
 from store.foreign.token_files import write_arrow, write_megatron, write_parquet, write_raw
 from stream_helpers import DOMAINS, make_store
 
-from mixture.catalog import read_catalog, read_column, read_overview
+from mixture.data.ingest.sources import read_sources
+from mixture.data.linking import build_catalog
+from mixture.data.store import open_store
 from mixture.errors import MixtureError, Place
 from mixture.formats import FORMATS, Given, Holds, SourceFile, export, import_mixture
 from mixture.json_text import digest
-from mixture.plan import lock_text, make_lock, make_plan, parse_lock
-from mixture.plan.mask_file import read_mask_file
-from mixture.spec import load_spec, parse_spec
-from mixture.store import build_catalog, open_store
-from mixture.store.intake.sources import read_sources
+from mixture.lock import lock_text, parse_lock
+from mixture.lock.mask_file import read_mask_file
+from mixture.planning.catalog import read_catalog, read_column, read_overview
+from mixture.planning.plan import make_lock, make_plan
+from mixture.planning.spec import load_spec, parse_spec
 from mixture.stream.state import read_state
 
 SPECS = [
@@ -417,7 +419,7 @@ def _formats(folder: Path) -> dict[str, Target]:
 def _requests(app: object) -> dict[str, Target]:
     """Requests with a body of JSON to a service that anybody may write to: an answer, and no failure of the service."""
     services = app.state.services  # type: ignore[attr-defined]
-    from api.repository import Scope
+    from api.database import Scope
 
     secret = services.repository.add_token("anybody", [Scope.PUBLISH, Scope.RUN])[1]
     headers = {"Authorization": f"Bearer {secret}", "Content-Type": "application/json"}

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from mixture.data.storage import Address, located
 from mixture.errors import StoreError
-from mixture.objects import Address, located
 
 
 @pytest.mark.parametrize(

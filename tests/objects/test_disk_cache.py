@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from mixture.data.storage import Address, DiskCache, ObjectFacts, Span, stored_object
 from mixture.errors import StoreError
-from mixture.objects import Address, DiskCache, ObjectFacts, Span, stored_object
 
 
 def span(number: int, *, tag: str | None = "t", size: int = 1000) -> Span:
@@ -124,7 +124,7 @@ import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[3])
 from objects.test_disk_cache import data, span
-from mixture.objects import DiskCache
+from mixture.data.storage import DiskCache
 cache = DiskCache(Path(sys.argv[1]), 64_000)
 for number in range(300):
     found = cache.get(span(number % 90))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixture.objects import Address, ObjectFacts, Span, stored_object
-from mixture.objects.spans import MOST_BYTES, NEAR_BYTES, runs
+from mixture.data.storage import Address, ObjectFacts, Span, stored_object
+from mixture.data.storage.spans import MOST_BYTES, NEAR_BYTES, runs
 
 ONE, OTHER = (stored_object(Address("s3://b", name), ObjectFacts(1 << 40, "t", 0)) for name in ("one", "other"))
 SPANS = st.lists(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mixture.spec import Spec, load_spec
+from mixture.planning.spec import Spec, load_spec
 
 WriteSpec = Callable[..., Spec]
 

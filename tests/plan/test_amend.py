@@ -12,7 +12,8 @@ from lock_of_run import lock_of_run
 from schedule.making import make_run, to_fields
 
 from mixture.errors import AmendError, Place
-from mixture.plan import Lock, Mask, amend, lock_text, parse_lock
+from mixture.lock import Lock, Mask, lock_text, parse_lock
+from mixture.planning.amend import amend
 from mixture.schedule import Rows
 
 DOMAINS = {"a": 6_400, "b": 3_200, "c": 12_800}

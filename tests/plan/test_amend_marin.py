@@ -9,9 +9,10 @@ import pytest
 from lock_of_run import lock_of_run
 from schedule.making import ROOT, to_fields
 
-from mixture.plan import Amendment, Lock, make_lock, make_plan, read_lock
+from mixture.lock import Amendment, Lock, read_lock
+from mixture.planning.plan import make_lock, make_plan
+from mixture.planning.spec import parse_spec
 from mixture.schedule import WHOLE, Batch, Domain, Schedule, ScheduleData, Segment
-from mixture.spec import parse_spec
 
 FOLDER = ROOT / "mixtures" / "marin-535b-a23b"
 HANDOFFS = ((216_000, 16_384, 2_816), (380_000, 65_536, 704))

@@ -8,19 +8,10 @@ from fractions import Fraction
 import pytest
 
 from mixture.errors import AmendError, LockError, Place, PlanError
-from mixture.plan import (
-    Amendment,
-    Lock,
-    Mask,
-    amend,
-    amended_domains,
-    check_lock,
-    lock_text,
-    make_lock,
-    make_plan,
-    parse_lock,
-)
-from mixture.spec import Spec
+from mixture.lock import Amendment, Lock, Mask, lock_text, parse_lock
+from mixture.planning.amend import amend, amended_domains
+from mixture.planning.plan import check_lock, make_lock, make_plan
+from mixture.planning.spec import Spec
 
 WriteSpec = Callable[..., Spec]
 CATALOG = "domain,tokens\ncode,40000\nmath,30000\nweb,90000\n"

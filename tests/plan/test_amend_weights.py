@@ -9,26 +9,13 @@ from pathlib import Path
 import pytest
 
 from mixture.errors import LockError, Place, SpecError
-from mixture.plan import (
-    Amendment,
-    Finding,
-    Lock,
-    Mask,
-    Plan,
-    amend,
-    check_lock,
-    explain,
-    explanation_json,
-    lock_text,
-    make_lock,
-    make_plan,
-    parse_lock,
-    plan_json,
-    read_lock,
-)
-from mixture.plan.curve import fitted
+from mixture.lock import Amendment, Lock, Mask, lock_text, parse_lock, read_lock
+from mixture.planning.amend import amend
+from mixture.planning.explain import explain, explanation_json
+from mixture.planning.plan import Finding, Plan, check_lock, make_lock, make_plan, plan_json
+from mixture.planning.plan.weights.curve import fitted
+from mixture.planning.spec import FindingCode, Groups, Spec, load_spec
 from mixture.schedule import WHOLE
-from mixture.spec import FindingCode, Groups, Spec, load_spec
 
 WriteSpec = Callable[..., Spec]
 OLMO = Path(__file__).parents[2] / "mixtures" / "olmo-3-topics"

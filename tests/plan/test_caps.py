@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from mixture.plan import tokens_over_cap
+from mixture.planning.plan import tokens_over_cap
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from mixture_folder import write_mixture
 
-from mixture.catalog import Catalog, read_catalog
-from mixture.plan import Lock
-from mixture.plan.composition import at_phases, composition, evenly, group
+from mixture.lock import Lock
+from mixture.planning.catalog import Catalog, read_catalog
+from mixture.planning.plan.composition import at_phases, composition, evenly, group
 
 SPEC = """\
 mixture: small

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 from mixture_folder import write_mixture
 
-from mixture.catalog import read_catalog
 from mixture.errors import CatalogError, ScheduleError
-from mixture.plan import Lock, amend, crossings
-from mixture.plan.composition import group, group_domains, group_tokens
+from mixture.lock import Lock
+from mixture.planning.amend import amend
+from mixture.planning.catalog import read_catalog
+from mixture.planning.plan import crossings
+from mixture.planning.plan.composition import group, group_domains, group_tokens
 
 SPEC = """\
 mixture: small

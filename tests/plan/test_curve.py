@@ -19,8 +19,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from searches import examples
 
-from mixture.plan.curve import LARGEST_LAMBDA, POWERS, Curve, fitted
-from mixture.spec import Groups, load_spec
+from mixture.planning.plan.weights.curve import LARGEST_LAMBDA, POWERS, Curve, fitted
+from mixture.planning.spec import Groups, load_spec
 
 HERE = Path(__file__).parent
 OLMO = Path(__file__).parents[2] / "mixtures" / "olmo-3-topics"

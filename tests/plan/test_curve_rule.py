@@ -7,8 +7,9 @@ from fractions import Fraction
 import pytest
 
 from mixture.errors import SpecError
-from mixture.plan import Plan, make_ladder, make_plan, parse_rung
-from mixture.spec import FindingCode
+from mixture.planning.ladder import make_ladder, parse_rung
+from mixture.planning.plan import Plan, make_plan
+from mixture.planning.spec import FindingCode
 
 LEVELS = "\n".join(
     ["domain,tokens,quality,grade,mixed,odd"]

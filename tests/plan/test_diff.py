@@ -8,22 +8,14 @@ from fractions import Fraction
 
 import pytest
 
-from mixture.catalog import read_catalog
 from mixture.errors import CatalogError
-from mixture.plan import (
-    Mask,
-    Parting,
-    Resized,
-    amend,
-    diff,
-    diff_json,
-    make_lock,
-    make_plan,
-    parting_step,
-    side_of,
-)
-from mixture.plan.diff_parting import TakenDown
-from mixture.plan.diff_words import remarks
+from mixture.lock import Mask, parting_step
+from mixture.planning.amend import amend
+from mixture.planning.catalog import read_catalog
+from mixture.planning.compare import Parting, Resized, diff, diff_json, side_of
+from mixture.planning.compare.parting import TakenDown
+from mixture.planning.compare.words import remarks
+from mixture.planning.plan import make_lock, make_plan
 from mixture.schedule import Schedule
 
 CATALOG = "domain,tokens,cluster\nbooks,300000,prose\ncode,100000,code\nnews,50000,prose\nweb,1000000,\n"

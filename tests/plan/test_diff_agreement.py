@@ -11,9 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from searches import examples
 
-from mixture.plan import Mask, Parting, amend, diff, make_lock, make_plan
-from mixture.plan.diff_parting import agreement_of
-from mixture.plan.diff_words import agreement_words, headline
+from mixture.lock import Mask
+from mixture.planning.amend import amend
+from mixture.planning.compare import Parting, diff
+from mixture.planning.compare.parting import agreement_of
+from mixture.planning.compare.words import agreement_words, headline
+from mixture.planning.plan import make_lock, make_plan
 from mixture.schedule import WHOLE, Batch, Domain, Schedule, ScheduleData, Segment, apportion
 
 CATALOG = "domain,tokens\na,300000\nb,100000\nc,500000\n"

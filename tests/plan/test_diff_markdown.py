@@ -8,7 +8,9 @@ from dataclasses import replace
 import pytest
 from markdown_it import MarkdownIt
 
-from mixture.plan import amend, diff, diff_markdown, make_lock, make_plan, side_of
+from mixture.planning.amend import amend
+from mixture.planning.compare import diff, diff_markdown, side_of
+from mixture.planning.plan import make_lock, make_plan
 from mixture.schedule import Schedule
 
 ODD = ["a|b", "`tick`", "a\\|b", "*bold*", "<b>x</b>", "[x](y)", " led by a space", "plain", "@team", "&amp;"]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixture.plan import half_l1, hellinger
+from mixture.planning.compare import half_l1, hellinger
 
 AMOUNTS = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 10**15), min_size=1).filter(
     lambda amounts: any(amounts.values())

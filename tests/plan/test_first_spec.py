@@ -14,11 +14,12 @@ from searches import examples
 from spec_schema import schema_errors
 from stream_helpers import DOMAINS, make_store
 
-from mixture.catalog import Catalog, read_catalog
+from mixture.data.linking import build_catalog
 from mixture.errors import PlanError
-from mixture.plan import FirstSpec, first_spec, make_lock, make_plan
-from mixture.spec import Rule, Unimax, load_spec
-from mixture.store import build_catalog
+from mixture.planning.catalog import Catalog, read_catalog
+from mixture.planning.init import FirstSpec, first_spec
+from mixture.planning.plan import make_lock, make_plan
+from mixture.planning.spec import Rule, Unimax, load_spec
 
 MIXTURES = Path(__file__).parents[2] / "mixtures"
 

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from mixture.errors import PlanError, UnitError
-from mixture.plan import RungSize, make_ladder, make_lock, make_plan, parse_rung
-from mixture.plan.phases import round_half_up
-from mixture.spec import load_spec
+from mixture.planning.ladder import RungSize, make_ladder, parse_rung
+from mixture.planning.plan import make_lock, make_plan
+from mixture.planning.plan.phases import round_half_up
+from mixture.planning.spec import load_spec
 
 MIXTURES = Path(__file__).parents[2] / "mixtures"
 MARIN = ("47.9B:1024", "128.1B:2048", "380.7B:6144", "926.1B:11264")

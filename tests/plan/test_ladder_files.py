@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from mixture.errors import LockError, PlanError
-from mixture.plan import check_lock, lock_text, make_ladder, make_lock, make_plan, parse_rung, read_lock, write_rung
-from mixture.spec import Spec, load_spec
+from mixture.lock import lock_text, read_lock
+from mixture.planning.ladder import make_ladder, parse_rung, write_rung
+from mixture.planning.plan import check_lock, make_lock, make_plan
+from mixture.planning.spec import Spec, load_spec
 
 MIXTURES = Path(__file__).parents[2] / "mixtures"
 PHASES = (

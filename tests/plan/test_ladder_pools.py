@@ -12,9 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from mixture.plan import make_ladder, make_plan, parse_rung, write_lock
+from mixture.lock import write_lock
+from mixture.planning.ladder import make_ladder, parse_rung
+from mixture.planning.plan import make_plan
+from mixture.planning.spec import load_spec
 from mixture.schedule import WHOLE, Schedule, ScheduleData, Segment, apportion
-from mixture.spec import load_spec
 
 MARIN = Path(__file__).parents[2] / "mixtures" / "marin-535b-a23b" / "mixture.yaml"
 SIZES = [parse_rung(text) for text in ("47.9B:1024", "128.1B:2048", "380.7B:6144", "926.1B:11264")]

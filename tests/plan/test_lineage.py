@@ -10,19 +10,12 @@ import pytest
 
 from mixture.errors import LockError, Place
 from mixture.json_text import digest
-from mixture.plan import (
-    Amendment,
-    Mask,
-    amend,
-    explain,
-    explanation_json,
-    make_lock,
-    make_plan,
-    parse_lock,
-    parting_step,
-)
-from mixture.plan.explain_words import amendment_words, lineage_words, phase_words, resumable_words, run_words
-from mixture.plan.lock import document, with_digest
+from mixture.lock import Amendment, Mask, parse_lock, parting_step
+from mixture.lock.lock import document, with_digest
+from mixture.planning.amend import amend
+from mixture.planning.explain import explain, explanation_json
+from mixture.planning.explain.words import amendment_words, lineage_words, phase_words, resumable_words, run_words
+from mixture.planning.plan import make_lock, make_plan
 from mixture.schedule import Schedule, agreed_steps
 
 PHASES = (

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from mixture.errors import LockError, PlanError, SpecError
-from mixture.plan import check_lock, make_lock, make_plan
+from mixture.planning.plan import check_lock, make_lock, make_plan
 
 CATALOG = "domain,tokens,cluster\ncode,2000,c\nmath,3000,m\nweb,10000,w\n"
 PHASES = (

@@ -11,7 +11,8 @@ import pytest
 
 from mixture.errors import LockError
 from mixture.json_text import digest
-from mixture.plan import make_lock, make_plan, read_lock, write_lock
+from mixture.lock import read_lock, write_lock
+from mixture.planning.plan import make_lock, make_plan
 
 PHASES = (
     "{phase: one, share: 50%, weights: {code: 0.25, web: 0.75}}",

@@ -6,7 +6,8 @@ import json
 import subprocess
 import sys
 
-from mixture.plan import make_lock, make_plan, write_lock
+from mixture.lock import write_lock
+from mixture.planning.plan import make_lock, make_plan
 
 
 def test_positions_counts_and_handoffs_of_a_lock_are_the_oracles(write_spec, tmp_path, oracle_path):

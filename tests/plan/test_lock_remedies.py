@@ -7,7 +7,8 @@ import re
 import pytest
 
 from mixture.errors import LockError
-from mixture.plan import Amendment, check_lock, make_lock, make_plan
+from mixture.lock import Amendment
+from mixture.planning.plan import check_lock, make_lock, make_plan
 
 CATALOG = "domain,tokens\ncode,20000\nweb,100000\n"
 ONE, TWO = "{phase: one, steps: 60, weights: {code: 50%, web: 50%}}", "{phase: two, weights: {code: 20%, web: 80%}}"

@@ -11,8 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mixture.plan import lock_text, make_lock, make_plan
-from mixture.spec import load_spec
+from mixture.lock import lock_text
+from mixture.planning.plan import make_lock, make_plan
+from mixture.planning.spec import load_spec
 
 ROWS = [
     {"domain": f"c{c:02}q{q}", "cluster": f"c{c:02}", "quality": q, "tokens": 1_000_003 * (c + 1) + q, "main": w / 100}

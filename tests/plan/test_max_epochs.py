@@ -7,8 +7,10 @@ from fractions import Fraction
 import pytest
 
 from mixture.errors import SpecError
-from mixture.plan import Amendment, check_lock, make_ladder, make_lock, make_plan, parse_rung
-from mixture.spec import FindingCode
+from mixture.lock import Amendment
+from mixture.planning.ladder import make_ladder, parse_rung
+from mixture.planning.plan import check_lock, make_lock, make_plan
+from mixture.planning.spec import FindingCode
 
 PHASE = "{phase: p, weights: uniform}"
 CELLS = "domain,tokens,max_epochs\nbooks,2000,2\ncode,1000000,\nwiki,3000,5\n"

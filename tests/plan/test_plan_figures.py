@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mixture.errors import PlanError, SpecError
-from mixture.plan import decimal, json_value, make_plan, plan_json
+from mixture.planning.plan import decimal, json_value, make_plan, plan_json
 
 
 def test_planned_equals_drawn_by_phase_and_domain(write_spec):

@@ -7,8 +7,8 @@ from fractions import Fraction
 import pytest
 
 from mixture.errors import PlanError
-from mixture.plan import LEVELS, Level, finding_json, make_lock, make_plan
-from mixture.spec import FindingCode
+from mixture.planning.plan import LEVELS, Level, finding_json, make_lock, make_plan
+from mixture.planning.spec import FindingCode
 
 
 def found(plan, code):

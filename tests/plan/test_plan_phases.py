@@ -8,8 +8,8 @@ from fractions import Fraction
 import pytest
 
 from mixture.errors import SpecError
-from mixture.plan import make_plan
-from mixture.spec import FindingCode
+from mixture.planning.plan import make_plan
+from mixture.planning.spec import FindingCode
 
 
 def phase(name: str, extent: str = "", more: str = "") -> str:

@@ -7,10 +7,10 @@ from fractions import Fraction
 import pytest
 
 from mixture.errors import CatalogError, SpecError
-from mixture.plan import make_plan
-from mixture.plan.weights import MOST_DIGITS
+from mixture.planning.plan import make_plan
+from mixture.planning.plan.weights.weights import MOST_DIGITS
+from mixture.planning.spec import FindingCode
 from mixture.schedule import WHOLE
-from mixture.spec import FindingCode
 
 CELLS = """domain,cluster,quality,tokens,initial,amounts
 a0,a,0,100000,0.1,1000

@@ -7,19 +7,10 @@ from fractions import Fraction
 import pytest
 
 from mixture.errors import PlanError
-from mixture.plan import (
-    Amendment,
-    Level,
-    Plan,
-    check_lock,
-    lock_text,
-    make_ladder,
-    make_lock,
-    make_plan,
-    parse_rung,
-    plan_json,
-)
-from mixture.spec import FindingCode
+from mixture.lock import Amendment, lock_text
+from mixture.planning.ladder import make_ladder, parse_rung
+from mixture.planning.plan import Level, Plan, check_lock, make_lock, make_plan, plan_json
+from mixture.planning.spec import FindingCode
 
 THIRTY = "domain,tokens\n" + "".join(f"d{i:02},{1_000_000}\n" for i in range(30))
 

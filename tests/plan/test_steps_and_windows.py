@@ -8,9 +8,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from mixture.plan import Amendment, Level, Plan, finding_json, make_lock, make_plan
-from mixture.spec import FindingCode, load_spec
-from mixture.store import build_catalog, ingest
+from mixture.data.ingest import ingest
+from mixture.data.linking import build_catalog
+from mixture.lock import Amendment
+from mixture.planning.plan import Level, Plan, finding_json, make_lock, make_plan
+from mixture.planning.spec import FindingCode, load_spec
 
 
 def found(plan: Plan, code: FindingCode):

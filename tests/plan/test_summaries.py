@@ -8,8 +8,9 @@ from fractions import Fraction
 import pytest
 
 from mixture.errors import PlanError
-from mixture.plan import Amendment, make_lock, make_plan
-from mixture.spec import FindingCode
+from mixture.lock import Amendment
+from mixture.planning.plan import make_lock, make_plan
+from mixture.planning.spec import FindingCode
 
 RUN = {"batch": "64 sequences", "budget": "1000 steps", "max_epochs": "2"}
 MANY = "domain,tokens,quality\n" + "".join(f"d{i:02},{2000 + 137 * i},{i % 5}\n" for i in range(40))

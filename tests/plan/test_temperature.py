@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mixture.errors import SpecError
-from mixture.plan import check_lock, make_lock, make_plan
-from mixture.plan.temperature import softened
-from mixture.spec import FindingCode
+from mixture.planning.plan import check_lock, make_lock, make_plan
+from mixture.planning.plan.weights.temperature import softened
+from mixture.planning.spec import FindingCode
 
 CELLS = "domain,cluster,tokens\nbooks,b,100000\ncode,a,400000\nnone,b,0\nweb,a,900000\n"
 

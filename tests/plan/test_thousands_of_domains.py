@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from mixture.errors import MixtureError
-from mixture.plan import make_plan
-from mixture.spec import load_spec
+from mixture.planning.plan import make_plan
+from mixture.planning.spec import load_spec
 
 DOMAINS = 5000
 HEAD = "mixture: many\ncatalog: cells.csv\nsequence_length: 64\nbatch: 8 sequences\nbudget: 1000 steps\nphases:\n"

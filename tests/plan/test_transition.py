@@ -11,25 +11,15 @@ from hypothesis import strategies as st
 from searches import examples
 
 from mixture.errors import SpecError
-from mixture.plan import (
-    Amendment,
-    amend,
-    check_lock,
-    diff,
-    explain,
-    explanation_json,
-    fraction_of,
-    make_ladder,
-    make_lock,
-    make_plan,
-    parse_rung,
-    plan_json,
-    read_lock,
-    write_rung,
-)
-from mixture.plan.explain_words import phase_words
+from mixture.lock import Amendment, read_lock
+from mixture.planning.amend import amend
+from mixture.planning.compare import diff
+from mixture.planning.explain import explain, explanation_json
+from mixture.planning.explain.words import phase_words
+from mixture.planning.ladder import make_ladder, parse_rung, write_rung
+from mixture.planning.plan import check_lock, fraction_of, make_lock, make_plan, plan_json
+from mixture.planning.spec import FindingCode, load_spec
 from mixture.schedule import WHOLE, apportion
-from mixture.spec import FindingCode, load_spec
 
 FIRST = "{phase: first, until: step 40, weights: {code: 0.9, web: 0.1}}"
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mixture.errors import SpecError
-from mixture.plan import check_lock, make_lock, make_plan
-from mixture.plan.unimax import capped
-from mixture.spec import FindingCode
+from mixture.planning.plan import check_lock, make_lock, make_plan
+from mixture.planning.plan.weights.unimax import capped
+from mixture.planning.spec import FindingCode
 
 CELLS = "domain,cluster,tokens\nbooks,b,1000\ncode,a,2000\nnews,b,3000\nweb,a,100000\n"
 

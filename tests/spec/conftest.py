@@ -7,7 +7,8 @@ import pytest
 from spec_schema import says_null, schema_errors
 
 from mixture.errors import MixtureError
-from mixture.spec import Phase, Spec, SpecFileError, parse_spec
+from mixture.planning.spec import Phase, Spec, parse_spec
+from mixture.planning.yamlfile import SpecFileError
 
 HEAD = """\
 mixture: test

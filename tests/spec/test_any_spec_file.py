@@ -8,7 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from spec_schema import says_null, schema_errors
 
-from mixture.spec import Spec, SpecFileError, parse_spec
+from mixture.planning.spec import Spec, parse_spec
+from mixture.planning.yamlfile import SpecFileError
 
 SPEC = """\
 mixture: test

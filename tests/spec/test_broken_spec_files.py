@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mixture.spec import SpecFileError, load_spec, parse_spec
+from mixture.planning.spec import load_spec, parse_spec
+from mixture.planning.yamlfile import SpecFileError
 
 START = "mixture: test\ncatalog: cells.csv\nsequence_length: 4096\nbatch: 8 sequences\nbudget: 100 steps\n"
 PHASES = "phases:\n  - phase: main\n    weights: uniform\n"

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from mixture.errors import MixtureError, SpecError
-from mixture.spec import Form, PhaseEdit, ShareMap, edit_spec, parse_spec
-from mixture.spec.tables import named_tables
+from mixture.planning.spec import Form, PhaseEdit, ShareMap, edit_spec, parse_spec
+from mixture.planning.spec.tables import named_tables
 
 MIXTURES = Path(__file__).parents[2] / "mixtures"
 TEXT = """\

@@ -16,12 +16,13 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 from spec_schema import says_null, schema_errors
 
-import mixture.spec
-from mixture.spec import SpecFileError, parse_spec
-from mixture.spec.schema import SCHEMA_FILE, schema_text, spec_schema
+import mixture.planning.spec
+from mixture.planning.spec import parse_spec
+from mixture.planning.spec.schema import SCHEMA_FILE, schema_text, spec_schema
+from mixture.planning.yamlfile import SpecFileError
 
 ROOT = Path(__file__).parents[2]
-SPECS = Path(mixture.spec.__file__).parent
+SPECS = Path(mixture.planning.spec.__file__).parent
 
 BASE: dict[str, Any] = {
     "mixture": "test",
@@ -134,7 +135,9 @@ def errors_of(text: str) -> list[str]:
 
 def test_the_committed_schema_is_the_one_that_the_keys_give():
     committed = (SPECS / SCHEMA_FILE).read_text(encoding="utf-8")
-    assert committed == schema_text(spec_schema()), f"`mixture schema > mixture/spec/{SCHEMA_FILE}` writes it anew"
+    assert committed == schema_text(spec_schema()), (
+        f"`mixture schema > mixture/planning/spec/{SCHEMA_FILE}` writes it anew"
+    )
     jsonschema.Draft7Validator.check_schema(json.loads(committed))
 
 

@@ -6,7 +6,8 @@ from fractions import Fraction
 
 import pytest
 
-from mixture.spec import QualityCurve, ShareMap, SpecFileError
+from mixture.planning.spec import QualityCurve, ShareMap
+from mixture.planning.yamlfile import SpecFileError
 
 SPEC = """\
 mixture: test

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from mixture.errors import Place
-from mixture.spec import SpecFileError, TableColumn, key_path
+from mixture.planning.spec import TableColumn
+from mixture.planning.yamlfile import SpecFileError, key_path
 
 NAMES = ["no", "08", "1e3", "2026-11-29", "null", "~", "true", "0x1F", "1_000", ".inf", "web text", "Ünï", "=", "table"]
 

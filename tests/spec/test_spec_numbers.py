@@ -4,7 +4,8 @@ from fractions import Fraction
 
 import pytest
 
-from mixture.spec import BatchSize, Budget, Extent, Form, Shuffle, SpecFileError
+from mixture.planning.spec import BatchSize, Budget, Extent, Form, Shuffle
+from mixture.planning.yamlfile import SpecFileError
 from mixture.units import Unit
 
 

@@ -5,18 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from mixture.spec import (
+from mixture.planning.spec import (
     Groups,
     ReplayGroup,
     Rule,
     ShareMap,
-    SpecFileError,
     TableColumn,
     Temperature,
     TokenMap,
     Unimax,
     WhereGroup,
 )
+from mixture.planning.yamlfile import SpecFileError
 
 TWO_PHASES = """\
 mixture: test

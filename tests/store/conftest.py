@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from store.makers import MakeStore, WriteSources, write_lines
 
-from mixture.store import Store, ingest, open_store
+from mixture.data.ingest import ingest
+from mixture.data.store import Store, open_store
 
 
 @pytest.fixture
@@ -39,4 +40,4 @@ def make_store(tmp_path: Path, sources: WriteSources) -> MakeStore:
 @pytest.fixture
 def merged_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have an ingest make a part of each domain, however small."""
-    monkeypatch.setattr("mixture.store.intake.resumption._MERGE_DOMAINS", 1)
+    monkeypatch.setattr("mixture.data.ingest.resumption._MERGE_DOMAINS", 1)

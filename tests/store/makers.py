@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from mixture.store import Store
-from mixture.store.documents import document_schema
-from mixture.store.files import DATA_START, file_bytes, write_hole
-from mixture.store.manifest import TOKEN_COLUMN, TOKENS, DomainRecord, TokenFile, TokenizerRecord
-from mixture.store.tables import token_path, write_tables
+from mixture.data.layout.documents import document_schema
+from mixture.data.layout.files import DATA_START, file_bytes, write_hole
+from mixture.data.layout.manifest import TOKEN_COLUMN, TOKENS, DomainRecord, TokenFile, TokenizerRecord
+from mixture.data.layout.tables import token_path, write_tables
+from mixture.data.store import Store
 
 MakeStore = Callable[..., Store]
 WriteSources = Callable[[str], Path]

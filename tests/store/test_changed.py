@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from store.makers import MakeStore
 
+from mixture.data.layout.files import DATA_START
+from mixture.data.layout.mapping import OpenFile, Standing
+from mixture.data.store import Store, open_store
 from mixture.errors import StoreError
-from mixture.store import Store, open_store
-from mixture.store.files import DATA_START
-from mixture.store.mapping import OpenFile, Standing
 
 ONE = np.zeros(1, np.int64)
 READS: dict[str, tuple[str, Callable[[Store], object]]] = {

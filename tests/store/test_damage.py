@@ -11,16 +11,17 @@ import pyarrow.parquet as pq
 import pytest
 from store.makers import MakeStore, bare_store, write_tokens
 
+from mixture.data.layout.files import DATA_START
+from mixture.data.layout.manifest import read_manifest
+from mixture.data.layout.mapping import Standing
+from mixture.data.layout.parquet import ParquetTable
+from mixture.data.store import Store, Verify, disagreements, open_store, verify_store
+from mixture.data.store.checks import SMALL_BYTES
 from mixture.errors import StoreError
-from mixture.plan import Lock, make_lock, make_plan
+from mixture.lock import Lock
+from mixture.planning.plan import make_lock, make_plan
+from mixture.planning.spec import load_spec
 from mixture.schedule import WHOLE, Domain
-from mixture.spec import load_spec
-from mixture.store import Store, Verify, disagreements, open_store, verify_store
-from mixture.store.checks import SMALL_BYTES
-from mixture.store.files import DATA_START
-from mixture.store.manifest import read_manifest
-from mixture.store.mapping import Standing
-from mixture.store.parquet import ParquetTable
 from mixture.stream import open_stream
 
 
@@ -123,7 +124,7 @@ def test_a_changed_byte_anywhere_in_a_table_is_told_and_never_breaks_what_reads(
     store: Store, lock: Lock, name: str, small: int, monkeypatch: pytest.MonkeyPatch
 ):
     # With 0, no table is so small that it is compared when the store is opened: as in a large store.
-    monkeypatch.setattr("mixture.store.checks.SMALL_BYTES", small)
+    monkeypatch.setattr("mixture.data.store.checks.SMALL_BYTES", small)
     for at in changed(store.path / name):
         try:
             found = [error.code for error in verify_store(store.path)]

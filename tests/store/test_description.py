@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from store.makers import MakeStore
 
+from mixture.data.store import Store, open_store, verify_store
 from mixture.errors import StoreError
 from mixture.json_text import digest
-from mixture.store import Store, open_store, verify_store
 
 
 @pytest.fixture

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from searches import examples
 from store.makers import MakeStore, bare_store, text_of, write_tokens
 
+from mixture.data.ingest import ingest
+from mixture.data.store import Store, open_store
 from mixture.errors import StoreError
-from mixture.store import Store, ingest, open_store
 
 
 def test_the_documents_of_a_range_are_those_that_overlap_it(make_store: MakeStore):

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from store.makers import MakeStore
 
+from mixture.data.layout.file_rows import Files
+from mixture.data.layout.gather import longest
+from mixture.data.layout.mapping import Standing
 from mixture.errors import StoreError
-from mixture.store.file_rows import Files
-from mixture.store.gather import longest
-from mixture.store.mapping import Standing
 
 NONE = np.empty(0, np.int64)
 CONTENT = [np.random.default_rng(number).integers(0, 256, 300_000, np.uint8) for number in range(3)]

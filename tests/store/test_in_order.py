@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from store.makers import MakeStore, WriteSources, write_lines
 
+from mixture.data.ingest import ingest
+from mixture.data.store import open_store, rows_in_order
+from mixture.data.texts import Empty
 from mixture.errors import StoreError
-from mixture.store import Empty, ingest, open_store, rows_in_order
 
 
 @pytest.mark.parametrize("length", [1, 3, 4, 13, 14, 100])

@@ -16,24 +16,16 @@ from searches import examples
 from store.foreign.token_files import catalog, write_raw
 from stream_helpers import DOMAINS, make_store
 
+from mixture.data.derived import ExportFormat, PackReport, export_store, pack_store
+from mixture.data.ingest import ingest
+from mixture.data.layout import PADDING, LongDocuments
+from mixture.data.layout.documents import document_schema
+from mixture.data.layout.files import DATA_START, write_hole
+from mixture.data.layout.manifest import TOKEN_COLUMN, TOKENS, DomainRecord, TokenFile, TokenizerRecord
+from mixture.data.layout.packed import Packing, packed_digest
+from mixture.data.layout.tables import token_path, write_tables
+from mixture.data.store import Store, open_store, verify_store
 from mixture.errors import IngestError, StoreError
-from mixture.store import (
-    PADDING,
-    ExportFormat,
-    LongDocuments,
-    PackReport,
-    Store,
-    export_store,
-    ingest,
-    open_store,
-    pack_store,
-    verify_store,
-)
-from mixture.store.documents import document_schema
-from mixture.store.files import DATA_START, write_hole
-from mixture.store.manifest import TOKEN_COLUMN, TOKENS, DomainRecord, TokenFile, TokenizerRecord
-from mixture.store.packed import Packing, packed_digest
-from mixture.store.tables import token_path, write_tables
 
 END = 256
 

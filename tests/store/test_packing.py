@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixture.store.packing import WINDOW_DOCUMENTS, WINDOW_TOKENS, Parts, pack_rows, window_size
+from mixture.data.derived.packing import WINDOW_DOCUMENTS, WINDOW_TOKENS, Parts, pack_rows, window_size
 
 lengths_of = st.lists(st.one_of(st.integers(1, 40), st.integers(1, 400)), max_size=80)
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from store.makers import MakeStore, text_of
 
+from mixture.data.store import open_store, verify_store, write_holes
 from mixture.errors import StoreError
-from mixture.store import open_store, verify_store, write_holes
 
 
 @pytest.fixture

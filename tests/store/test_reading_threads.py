@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from mixture.store import open_store
+from mixture import open_store
 
 path = sys.argv[1]
 resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))  # 62 files, each with a descriptor of its own and of its map

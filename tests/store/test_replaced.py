@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from stream_helpers import make_store
 
+from mixture.data.store import Store
 from mixture.errors import StoreError
-from mixture.store import Store
 
 TEXTS = {"a": {"1": "one", "2": "two"}, "b": {"3": "three"}}
 READS: dict[str, Callable[[Store], object]] = {

@@ -13,9 +13,10 @@ from store.foreign.token_files import catalog, write_raw
 from store.makers import bare_store
 from stream_helpers import DOMAINS, make_store
 
-from mixture.catalog import read_catalog
+from mixture.data.derived import pack_store, split_store
+from mixture.data.store import Store, open_store, verify_store
 from mixture.errors import IngestError
-from mixture.store import Store, open_store, pack_store, split_store, verify_store
+from mixture.planning.catalog import read_catalog
 
 
 def texts_in(store: Store, name: str) -> list[tuple[str, list[int]]]:

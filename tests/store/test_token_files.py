@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from mixture.store import files
+from mixture.data.layout import files
 
 DTYPES = [np.dtype(np.uint16), np.dtype(np.uint32), np.dtype(np.int64)]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from stream_helpers import DOMAINS, lock_over, make_store
 
-from mixture.plan import Lock
-from mixture.store import Store
+from mixture.data.store import Store
+from mixture.lock import Lock
 
 
 @pytest.fixture(scope="session")

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mixture.data.layout import Spans
 from mixture.errors import StreamError
-from mixture.store import Spans
 from mixture.stream import layout
 
 

@@ -11,11 +11,11 @@ import pyarrow as pa
 import pytest
 from stream_helpers import rows_of, with_masks
 
+from mixture.data.store import Store
 from mixture.errors import StreamError
 from mixture.json_text import digest
-from mixture.plan import Lock
-from mixture.plan.lock import Mask
-from mixture.store import Store
+from mixture.lock import Lock
+from mixture.lock.lock import Mask
 from mixture.stream import Batch, arrow_schema, open_stream, to_arrow
 from mixture.stream.masks import Masks
 

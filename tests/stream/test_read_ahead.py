@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 from stream_helpers import DOMAINS, bytes_of, make_store
 
+from mixture.data.store import Store
 from mixture.errors import StoreError, StreamError
-from mixture.store import Store
 from mixture.stream import open_stream, read_ahead
 from mixture.stream.ahead import Ahead
 from mixture.testing import check_ranks, check_resume

@@ -12,7 +12,8 @@ import pytest
 from stream_helpers import DOMAINS, make_store, rows_of
 
 from mixture.errors import StoreError, StreamError
-from mixture.plan import Lock, LockPhase, Mask, amend, read_lock
+from mixture.lock import Lock, LockPhase, Mask, read_lock
+from mixture.planning.amend import amend
 from mixture.stream import choose_sample, open_stream, write_sample
 
 LENGTHS = """
@@ -149,7 +150,7 @@ def test_the_same_lock_and_tokens_give_the_same_file(make, store, tmp_path):
 
 
 def test_rows_go_out_in_groups_and_progress_is_told(make, store, tmp_path, monkeypatch):
-    monkeypatch.setattr("mixture.stream.sample_file.GROUP_TOKENS", 640)
+    monkeypatch.setattr("mixture.stream.sample.sample.file.GROUP_TOKENS", 640)
     told: list[tuple[int, int]] = []
     write_sample(choose_sample(make(steps=40), 6_400), store, tmp_path / "f", progress=lambda *now: told.append(now))
     assert told == [(n, 100) for n in range(10, 101, 10)]

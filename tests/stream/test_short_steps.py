@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from stream_helpers import DOMAINS, bytes_of, lock_over, make_store
 
+from mixture.data.store import Store
 from mixture.errors import StoreError
-from mixture.plan import Lock
-from mixture.store import Store
+from mixture.lock import Lock
 from mixture.stream import open_stream
 
 KEYS = {"tokenizer": "bytes", "sequence_length": "64", "batch": "2 sequences", "budget": "60 steps", "seed": "5"}

@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 from stream_helpers import DOMAINS, bytes_of, lock_over, make_store, rows_of
 
+from mixture.data.store import Store
 from mixture.errors import AmendError, StoreError, StreamError
-from mixture.plan import Amendment, Lock, Mask, amend, make_lock, make_plan
-from mixture.spec import load_spec
-from mixture.store import Store
+from mixture.lock import Amendment, Lock, Mask
+from mixture.planning.amend import amend
+from mixture.planning.plan import make_lock, make_plan
+from mixture.planning.spec import load_spec
 from mixture.stream import open_stream
 from mixture.testing import check_ranks, check_resume
 

@@ -8,7 +8,7 @@ import numpy as np
 from store.makers import bare_store, write_tokens
 from stream_helpers import lock_over
 
-from mixture.store import open_store
+from mixture.data.store import open_store
 from mixture.stream import open_stream
 
 PHASES = "  - {phase: all, weights: {web: 1}}"

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from stream_helpers import DOMAINS, bytes_of, lock_over, make_store, with_masks, write_documents
 
+from mixture.data.ingest import ingest
+from mixture.data.store import Store, open_store
 from mixture.errors import ScheduleError, StreamError
-from mixture.plan.lock import Mask
-from mixture.store import Store, ingest, open_store
+from mixture.lock.lock import Mask
 from mixture.stream import data_rank, open_stream
 from mixture.testing import difference
 

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 from stream_helpers import DOMAINS, bytes_of, lock_over, make_store
 
+from mixture.data.derived import pack_store
+from mixture.data.layout import PADDING
+from mixture.data.store import Store, open_store
 from mixture.errors import StoreError
-from mixture.plan import Lock
-from mixture.store import PADDING, Store, open_store, pack_store
+from mixture.lock import Lock
 from mixture.stream import Batch, open_stream, read_so_far, trace_step
 
 LENGTH = 256

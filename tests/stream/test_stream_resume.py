@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from stream_helpers import DOMAINS, make_store, rows_of
 
+from mixture.data.store import Store
 from mixture.errors import StoreError, StreamError
-from mixture.store import Store
 from mixture.stream import open_stream
 
 THREE_BATCHES = """

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 from stream_helpers import DOMAINS, lock_over, make_store, rows_of
 
+from mixture.data.store import Store, open_store
 from mixture.errors import StoreError, StreamError
-from mixture.plan import Lock
-from mixture.store import Store, open_store
+from mixture.lock import Lock
 from mixture.stream import arrow_schema, open_stream, to_arrow
 
 

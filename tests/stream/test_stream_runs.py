@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from stream_helpers import bytes_of, lock_over, make_store, write_documents
 
+from mixture.data.ingest import ingest
+from mixture.data.store import Store, open_store
 from mixture.errors import PlanError
-from mixture.store import Store, ingest, open_store
 from mixture.stream import open_stream
 
 

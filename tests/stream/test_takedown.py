@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from stream_helpers import DOMAINS, lock_over, make_store, with_masks
 
+from mixture.data.store import Store
 from mixture.errors import AmendError, StoreError, StreamError
-from mixture.plan import amend
-from mixture.plan.lock import Mask
-from mixture.plan.masks import in_order, mask_faults
-from mixture.store import Store
+from mixture.lock.lock import Mask
+from mixture.lock.masks import in_order, mask_faults
+from mixture.planning.amend import amend
 from mixture.stream import open_stream
-from mixture.stream.takedown import masks_of
+from mixture.stream.trace.takedown import masks_of
 
 
 def written(folder: Path, *lines: object) -> Path:

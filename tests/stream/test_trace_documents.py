@@ -11,11 +11,11 @@ from schedule.making import make_run
 from stream_helpers import lock_over, with_masks
 from traced_store import lock_of, places_of, traced_store
 
+from mixture.data.store import Store, open_store, write_holes
 from mixture.errors import ScheduleError, StoreError, StreamError
-from mixture.plan import Lock, read_lock
-from mixture.plan.lock import Mask
+from mixture.lock import Lock, read_lock
+from mixture.lock.lock import Mask
 from mixture.schedule import Domain
-from mixture.store import Store, open_store, write_holes
 from mixture.stream import open_stream, trace_documents, trace_step, trace_token
 
 ROOT = Path(__file__).resolve().parents[2]

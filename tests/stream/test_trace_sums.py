@@ -12,11 +12,11 @@ from schedule.making import make_run
 from stream_helpers import lock_over
 from traced_store import LABELS, lock_of, traced_store
 
+from mixture.data.store import Store, open_store, write_holes
 from mixture.errors import ScheduleError, StoreError
-from mixture.plan import Lock, read_lock
-from mixture.plan.lock import Mask
+from mixture.lock import Lock, read_lock
+from mixture.lock.lock import Mask
 from mixture.schedule import Domain, ScheduleData
-from mixture.store import Store, open_store, write_holes
 from mixture.stream import ReadSoFar, read_so_far
 
 ROOT = Path(__file__).resolve().parents[2]

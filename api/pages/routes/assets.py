@@ -7,7 +7,7 @@ from pathlib import PurePath
 from fastapi import APIRouter, HTTPException, Request
 from starlette.responses import Response
 
-from api.caching import Freshness, Lifetime, not_modified, tag_of
+from api.middleware import Freshness, Lifetime, not_modified, tag_of
 from api.pages.assets import KINDS, assets
 
 router = APIRouter(tags=["assets"])

@@ -8,20 +8,19 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from api.caching import Lifetime
-from api.examples import ExampleKind
-from api.library import LoadedMixture
-from api.pages.catalog import CatalogAsked, CatalogView, catalog_view
-from api.pages.catalog_facts import catalog_facts, is_over
-from api.pages.catalog_made import MoveView
-from api.pages.catalog_order import Measure
-from api.pages.catalog_panel import PanelPage, PanelView
-from api.pages.catalog_parts import cell_panel, found_texts
+from api.answers import wrong_query
+from api.dependencies import AppServices, AskedMixture, Reads, Services
+from api.middleware import Lifetime
+from api.pages.catalog.facts import catalog_facts, is_over
+from api.pages.catalog.made import MoveView
+from api.pages.catalog.order import Measure
+from api.pages.catalog.page import CatalogAsked, CatalogView, catalog_view
+from api.pages.catalog.panel import PanelPage, PanelView
+from api.pages.catalog.parts import cell_panel, found_texts
 from api.pages.moves import moves_of
 from api.pages.render import page_answer
-from api.queries import wrong_query
-from api.security import Reads
-from api.services import AppServices, AskedMixture, Services
+from api.registry import LoadedMixture
+from api.texts import ExampleKind
 
 router = APIRouter(tags=["pages"], dependencies=[Reads])
 

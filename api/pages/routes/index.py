@@ -8,14 +8,12 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import RedirectResponse, Response
 
-from api.caching import Lifetime
-from api.formats import LISTS, Format
-from api.lists import PageAsked, encode_cursor, name_after, table_page_query
+from api.answers import LISTS, Format, PageAsked, encode_cursor, name_after, table_page_query
+from api.dependencies import AppServices, Reads, Services
+from api.middleware import Lifetime
 from api.pages.index import IndexView, MixtureLine, RunLine
 from api.pages.render import asked_page_format, links_of, page_answer
 from api.routes.mixtures import head
-from api.security import Reads
-from api.services import AppServices, Services
 from mixture.errors import MixtureError
 
 router = APIRouter(tags=["pages"], dependencies=[Reads])

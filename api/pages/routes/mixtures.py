@@ -7,17 +7,15 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from api.caching import Lifetime
-from api.lineages import lineage_known
-from api.overviews import overview_of
-from api.pages.catalog_facts import store_of
-from api.pages.mixture import Listing, mixture_view
-from api.pages.mixture_compare import compare_view
+from api.answers import wrong_query
+from api.dependencies import AppServices, AskedMixture, Reads, lineage_known
+from api.middleware import Lifetime
+from api.pages.catalog.facts import store_of
+from api.pages.mixture.compare import compare_view
+from api.pages.mixture.page import Listing, mixture_view
 from api.pages.moves import moves_of
 from api.pages.render import page_answer
-from api.queries import wrong_query
-from api.security import Reads
-from api.services import AppServices, AskedMixture
+from api.registry import overview_of
 
 router = APIRouter(tags=["pages"], dependencies=[Reads])
 SHOWN_MOVES = 50

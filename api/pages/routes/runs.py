@@ -7,13 +7,12 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from api.caching import Lifetime
-from api.overviews import overview_of
+from api.dependencies import AppServices, Reads
+from api.middleware import Lifetime
 from api.pages.render import page_answer
-from api.pages.run import run_view
+from api.pages.run.page import run_view
+from api.registry import overview_of
 from api.routes.runs import RunId, mixture_of
-from api.security import Reads
-from api.services import AppServices
 
 router = APIRouter(tags=["pages"], dependencies=[Reads])
 MOST_CHANGES = 20

@@ -7,14 +7,12 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from api.caching import Lifetime
-from api.pages.catalog_facts import store_of
+from api.answers import FormNumber
+from api.dependencies import AskedMixture, Reads
+from api.middleware import Lifetime, Problem, problem_of
+from api.pages.catalog.facts import store_of
 from api.pages.render import asked_page_format, page_answer
 from api.pages.trace import Asked, TraceView, trace_view
-from api.problems import Problem, problem_of
-from api.queries import FormNumber
-from api.security import Reads
-from api.services import AskedMixture
 from mixture.errors import MixtureError
 
 router = APIRouter(tags=["pages"], dependencies=[Reads])

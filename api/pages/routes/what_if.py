@@ -9,24 +9,19 @@ from fastapi.concurrency import run_in_threadpool
 from pydantic import ValidationError
 from starlette.responses import Response
 
-from api.caching import Lifetime
-from api.library import LoadedMixture
-from api.overviews import overview_of
-from api.pages.mixture import Listing
-from api.pages.mixture_columns import asked_column
-from api.pages.mixture_what_if import asked_of, field_names, what_if_view
+from api.answers import LONGEST_SHOWN, OWN_NAMES, check_names, wrong_query
+from api.dependencies import AppServices, AskedMixture, Reads, Services
+from api.middleware import Lifetime, Problem, first_errors, invalid, problem_of
+from api.pages.mixture.columns import asked_column
+from api.pages.mixture.page import Listing
+from api.pages.mixture.what_if import asked_of, field_names, what_if_view
 from api.pages.render import asked_page_format, page_answer, page_known
-from api.problems import Problem, first_errors, invalid, problem_of
-from api.queries import LONGEST_SHOWN, OWN_NAMES, check_names, wrong_query
+from api.registry import LoadedMixture, overview_of
 from api.routes.mixtures import SPEC_MEDIA_TYPE
 from api.routes.what_if import WhatIfAsked, changes_of, planned_anew
-from api.security import Reads
-from api.services import AppServices, AskedMixture, Services
-from api.what_if import check_whole
-from api.what_if_answer import WhatIfAnswer
-from api.what_if_heading import changed_name
-from mixture.catalog import Overview
+from api.what_if import WhatIfAnswer, changed_name, check_whole
 from mixture.errors import MixtureError
+from mixture.planning.catalog import Overview
 
 router = APIRouter(tags=["pages"], dependencies=[Reads])
 SHOWN_STATUS = 422

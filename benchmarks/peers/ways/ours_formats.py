@@ -9,7 +9,7 @@ from typing import Any
 from benchmarks.peers.answer import Way, answer
 from benchmarks.peers.forms import FORMS, lock_path, warm_store
 from benchmarks.peers.text import Text
-from mixture.store import Store
+from mixture.data.store import Store
 from mixture.stream import open_stream
 
 

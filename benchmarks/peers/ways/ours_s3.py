@@ -12,7 +12,7 @@ from benchmarks.peers.answer import Way, answer
 from benchmarks.peers.bucket import SETTINGS, URL
 from benchmarks.peers.forms import lock_path
 from benchmarks.peers.text import Text
-from mixture.store import ObjectOptions
+from mixture.data.storage import ObjectOptions
 from mixture.stream import open_stream, read_ahead
 
 

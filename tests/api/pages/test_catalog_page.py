@@ -12,7 +12,7 @@ from mixture_folder import write_mixture
 from playwright.sync_api import Page, expect
 from service_processes import start_copy
 
-from mixture.store import Store, open_store
+from mixture.data.store import Store, open_store
 
 LONG = """\
 mixture: long

@@ -9,24 +9,24 @@ import pytest
 from api_helpers import MIXTURES
 from mixture_folder import write_mixture
 
-from api import example_texts
-from api.builtin import BuiltinMixtures
-from api.document_facts import LengthBin
-from api.example_texts import TypicalTexts
-from api.examples import QualityReason
-from api.library import LoadedMixture
-from api.pages.catalog import CatalogAsked, CatalogView, catalog_view
-from api.pages.catalog_facts import catalog_facts, is_over
-from api.pages.catalog_order import Measure
-from api.pages.catalog_panel import attribute_said, length_bars, quality_said
-from api.pages.catalog_parts import cell_panel
+from api.middleware.problems import Problem
+from api.pages.catalog.facts import catalog_facts, is_over
+from api.pages.catalog.order import Measure
+from api.pages.catalog.page import CatalogAsked, CatalogView, catalog_view
+from api.pages.catalog.panel import attribute_said, length_bars, quality_said
+from api.pages.catalog.parts import cell_panel
 from api.pages.figures import epochs
 from api.pages.links import FileLinks
 from api.pages.render import render
-from api.problems import Problem
+from api.registry.builtin import BuiltinMixtures
+from api.registry.library import LoadedMixture
+from api.registry.stores import Stores
 from api.settings import ExampleTexts
-from api.stores import Stores
-from mixture.store import open_store
+from api.texts import typical as example_texts
+from api.texts.examples import QualityReason
+from api.texts.facts import LengthBin
+from api.texts.typical import TypicalTexts
+from mixture.data.store import open_store
 
 SPEC = """\
 mixture: small

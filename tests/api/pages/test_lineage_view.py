@@ -8,17 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from api.builtin import BuiltinMixtures
-from api.lineages import KnownLineage
+from api.database import Move
+from api.dependencies.lineages import KnownLineage
 from api.pages.links import FileLinks, ServedLinks
-from api.pages.mixture import mixture_view
-from api.pages.mixture_chart import marks_of
-from api.pages.mixture_lineage import MOST_AMENDMENTS
+from api.pages.mixture.chart import marks_of
+from api.pages.mixture.lineage import MOST_AMENDMENTS
+from api.pages.mixture.page import mixture_view
 from api.pages.render import render
-from api.repository import Move
-from api.stores import Stores
-from mixture.plan import amend, explain, make_lock, make_plan, write_lock
-from mixture.spec import load_spec
+from api.registry.builtin import BuiltinMixtures
+from api.registry.stores import Stores
+from mixture.lock import write_lock
+from mixture.planning.amend import amend
+from mixture.planning.explain import explain
+from mixture.planning.plan import make_lock, make_plan
+from mixture.planning.spec import load_spec
 
 SPEC = """\
 mixture: small

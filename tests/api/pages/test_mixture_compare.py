@@ -8,14 +8,16 @@ from api_helpers import MIXTURES
 from mixture_folder import write_mixture
 from playwright.sync_api import expect
 
-from api.builtin import BuiltinMixtures
-from api.overviews import overview_of
+from api.middleware.problems import Problem
 from api.pages.links import FileLinks
-from api.pages.mixture_compare import compare_view
+from api.pages.mixture.compare import compare_view
 from api.pages.render import render
-from api.problems import Problem
-from api.stores import Stores
-from mixture.plan import Mask, amend, diff, half_l1, side_of
+from api.registry.builtin import BuiltinMixtures
+from api.registry.overviews import overview_of
+from api.registry.stores import Stores
+from mixture.lock import Mask
+from mixture.planning.amend import amend
+from mixture.planning.compare import diff, half_l1, side_of
 
 
 @pytest.fixture(scope="module")

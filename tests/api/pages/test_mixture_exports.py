@@ -8,12 +8,12 @@ import pytest
 from api_helpers import MIXTURES
 from playwright.sync_api import expect
 
-from api.builtin import BuiltinMixtures
 from api.pages.links import FileLinks
-from api.pages.mixture import mixture_view
-from api.pages.mixture_exports import export_rows
+from api.pages.mixture.exports import export_rows
+from api.pages.mixture.page import mixture_view
 from api.pages.render import render
-from api.stores import Stores
+from api.registry.builtin import BuiltinMixtures
+from api.registry.stores import Stores
 from mixture.formats import FORMATS
 
 

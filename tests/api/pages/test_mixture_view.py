@@ -8,17 +8,18 @@ import pytest
 from api_helpers import MIXTURES
 from mixture_folder import write_mixture
 
-from api.builtin import BuiltinMixtures
-from api.overviews import overview_of
+from api.middleware.problems import Problem
 from api.pages.links import FileLinks
-from api.pages.mixture import mixture_view
-from api.pages.mixture_rows import Reach, reach_of
+from api.pages.mixture.page import mixture_view
+from api.pages.mixture.rows import Reach, reach_of
 from api.pages.render import render
 from api.pages.titles import says_the_same
-from api.problems import Problem
-from api.stores import Stores
-from mixture.plan import make_lock, make_plan, write_lock
-from mixture.spec import load_spec
+from api.registry.builtin import BuiltinMixtures
+from api.registry.overviews import overview_of
+from api.registry.stores import Stores
+from mixture.lock import write_lock
+from mixture.planning.plan import make_lock, make_plan
+from mixture.planning.spec import load_spec
 
 TABLE = (
     "domain,kind,level,tokens,max_epochs\na,text,1,160000,1\nb,text,2,90000,\nc,code,1,400000,0.1\nd,code,2,50000,\n"

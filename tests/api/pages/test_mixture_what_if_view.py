@@ -7,10 +7,10 @@ import json
 import pytest
 from api_helpers import ask
 
-from api.limits import WritePlaces
-from api.pages.mixture_what_if import asked_of
+from api.database import Scope
+from api.middleware.limits import WritePlaces
+from api.pages.mixture.what_if import asked_of
 from api.pages.render import POLICY
-from api.repository import Scope
 
 SPEC = """\
 mixture: small

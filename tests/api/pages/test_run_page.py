@@ -12,7 +12,7 @@ from service_process import free_port
 from service_processes import PROGRAM, Copy, start_copy
 
 from mixture.client import register_run, report_progress
-from mixture.plan import read_lock
+from mixture.lock import read_lock
 
 PAPER = 680
 """Pixels between the margins of A4 on edge."""

@@ -9,14 +9,14 @@ from datetime import UTC, datetime
 import pytest
 from api_helpers import MIXTURES
 
-from api.builtin import BuiltinMixtures
+from api.database import ProgressEntry, RunRecord
+from api.middleware.problems import Problem
 from api.pages.links import ServedLinks
 from api.pages.render import render
-from api.pages.run import run_view
-from api.pages.run_losses import loss_lines, mean_loss
-from api.problems import Problem
-from api.repository import ProgressEntry, RunRecord
-from api.stores import Stores
+from api.pages.run.losses import loss_lines, mean_loss
+from api.pages.run.page import run_view
+from api.registry.builtin import BuiltinMixtures
+from api.registry.stores import Stores
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

@@ -21,15 +21,15 @@ from mixture_folder import write_mixture
 from playwright.sync_api import expect
 from stream_helpers import lock_over, make_store, texts_of
 
-from api.builtin import BuiltinMixtures
 from api.pages.links import FileLinks
-from api.pages.site import SiteFile, site_files
-from api.pages.site_folder import SnapshotMixture, site_index, write_site
-from api.pages.site_place import LOCK
+from api.registry.builtin import BuiltinMixtures
+from api.registry.stores import Stores
 from api.settings import ExampleTexts
-from api.stores import Stores
+from api.site.files import SiteFile, site_files
+from api.site.folder import SnapshotMixture, site_index, write_site
+from api.site.place import LOCK
 from mixture.errors import MixtureError
-from mixture.plan import read_lock, write_lock
+from mixture.lock import read_lock, write_lock
 
 DATE = "2026.11.29"
 INDEX = ("index.csv", "index.html", "index.json")
@@ -254,8 +254,8 @@ def test_a_site_that_can_not_be_finished_leaves_what_was_there(tmp_path):
 WAITING = """
 import sys
 from pathlib import Path
-from api.pages.site import SiteFile
-from api.pages.site_folder import write_site
+from api.site.files import SiteFile
+from api.site.folder import write_site
 
 def files():
     yield SiteFile("index.html", b"half")
@@ -299,8 +299,8 @@ def test_while_a_site_is_written_another_run_is_refused(tmp_path, before):
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from api.pages import site_folder
-from api.pages.site import SiteFile
+from api.site import folder as site_folder
+from api.site.files import SiteFile
 
 site_folder._write_index = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 site_folder.write_site(Path(sys.argv[1]), sys.argv[2], [], [SiteFile("index.html", b"new")])
@@ -366,8 +366,8 @@ def test_where_the_index_is_lost_or_broken_it_is_named_as_the_reason(tmp_path, k
 FULL = """
 import resource, sys
 from pathlib import Path
-from api.pages.site import SiteFile
-from api.pages.site_folder import write_site
+from api.site.files import SiteFile
+from api.site.folder import write_site
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 try:
     write_site(Path(sys.argv[1]), "2026.11.29", [], [SiteFile("mixtures/a.html", bytes(2000))])

@@ -12,8 +12,8 @@ from schedule.asking import answers
 from schedule.making import ROOT
 
 from api.pages.assets import assets
-from api.pages.step_lookup import step_lookup_files
-from mixture.plan import Lock, lock_text, read_lock
+from api.pages.step.lookup import step_lookup_files
+from mixture.lock import Lock, lock_text, read_lock
 
 
 def write_site(folder: Path, name: str) -> tuple[Lock, str]:

@@ -8,9 +8,11 @@ import pytest
 from playwright.sync_api import expect
 from service_processes import start_copy
 
-from mixture.plan import make_lock, make_plan, write_lock
-from mixture.spec import load_spec
-from mixture.store import ingest, open_store
+from mixture.data.ingest import ingest
+from mixture.data.store import open_store
+from mixture.lock import write_lock
+from mixture.planning.plan import make_lock, make_plan
+from mixture.planning.spec import load_spec
 
 SPEC = """\
 mixture: told

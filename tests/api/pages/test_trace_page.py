@@ -11,14 +11,14 @@ from playwright.sync_api import expect
 from service_processes import start_copy
 from traced_store import traced_store
 
-from api.builtin import BuiltinMixtures
-from api.library import LoadedMixture
-from api.pages.step_sequences import StoreState
+from api.middleware.problems import Problem, problem_of
+from api.pages.step.sequences import StoreState
 from api.pages.trace import Asked, trace_view
-from api.problems import Problem, problem_of
-from api.stores import Stores
+from api.registry.builtin import BuiltinMixtures
+from api.registry.library import LoadedMixture
+from api.registry.stores import Stores
+from mixture.data.store import Store
 from mixture.errors import MixtureError
-from mixture.store import Store
 from mixture.stream import read_so_far, trace_documents, trace_token
 
 SPEC = """\

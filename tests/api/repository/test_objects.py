@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from api.repository import Repository, RepositoryError
-from api.repository.objects import Objects, sweep
+from api.database import Repository, RepositoryError
+from api.database.objects import Objects, sweep
 
 
 @pytest.fixture

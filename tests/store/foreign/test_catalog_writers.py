@@ -13,16 +13,16 @@ from pathlib import Path
 import pytest
 from store.foreign.token_files import catalog, documents_of, write_raw
 
+from mixture.data.linking import add_domain, refresh_catalog, replacing
+from mixture.data.store import open_store
 from mixture.errors import StoreError
-from mixture.store import add_domain, open_store, refresh_catalog
-from mixture.store.foreign import replacing
 
 DOCUMENTS = [[1, 2, 3], [4, 5]]
 MORE = [*DOCUMENTS, [6, 7]]
 
 KILLED = """
 import os, signal, sys
-from mixture.store import refresh_catalog
+from mixture import refresh_catalog
 
 refresh_catalog(sys.argv[1], accept=True, progress=lambda done, total: os.kill(os.getpid(), signal.SIGKILL))
 """
@@ -72,7 +72,7 @@ def test_a_refresh_of_what_another_process_wrote_meanwhile_is_refused(folder, mo
         add_domain(folder / "catalog", "code", {"format": "npy", "files": [f"{folder}/code.npy"], "dtype": "uint16"})
         return replacing.replacing(place)
 
-    monkeypatch.setattr("mixture.store.foreign.catalogs.replacing", late)
+    monkeypatch.setattr("mixture.data.linking.catalogs.replacing", late)
     with pytest.raises(StoreError) as refused:
         refresh_catalog(folder / "catalog", accept=True)
     assert refused.value.code == "store-replaced"

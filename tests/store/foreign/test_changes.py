@@ -12,8 +12,9 @@ import pytest
 from store.foreign.token_files import catalog, documents_of, write_arrow, write_megatron, write_parquet, write_raw
 from stream_helpers import lock_over
 
+from mixture.data.linking import add_domain, build_catalog, refresh_catalog
+from mixture.data.store import Verify, open_store, verify_store
 from mixture.errors import IngestError, StoreError
-from mixture.store import Verify, add_domain, build_catalog, open_store, refresh_catalog, verify_store
 from mixture.stream import open_stream
 
 KEYS = {
@@ -195,7 +196,7 @@ def test_a_store_that_is_linked_to_and_made_anew_is_seen(make_store, tmp_path):
     keys = {"text": f"format: store, path: {store.path.name}, domain: web"}
     head = "tokenizer: bytes\nvocabulary_size: 257\nend_of_document: 256\ndomains:\n"
     (tmp_path / "sources.yaml").write_text(head + f"  text: {{{keys['text']}}}\n", encoding="utf-8")
-    from mixture.store import build_catalog
+    from mixture.data.linking import build_catalog
 
     build_catalog(tmp_path / "sources.yaml", tmp_path / "catalog")
     shutil.rmtree(store.path)

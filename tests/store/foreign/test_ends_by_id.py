@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from store.foreign.token_files import catalog, documents_of, write_raw
 
-from mixture.store import add_domain, build_catalog, open_store, refresh_catalog, verify_store
+from mixture.data.linking import add_domain, build_catalog, refresh_catalog
+from mixture.data.store import open_store, verify_store
 
 DOCUMENTS = [[1, 2, 0], [0], [3, 4, 5, 0], [6, 7]]
 PLAIN = "format: npy, files: ['*.npy'], dtype: {}"

@@ -22,8 +22,8 @@ from store.foreign.token_files import (
     write_raw,
 )
 
+from mixture.data.store import Store
 from mixture.errors import StoreError
-from mixture.store import Store
 
 FILES = st.lists(
     st.lists(st.lists(st.integers(0, 999), min_size=1, max_size=9), min_size=1, max_size=6), min_size=1, max_size=4

@@ -17,8 +17,10 @@ import pytest
 from store.foreign.token_files import catalog, documents_of, write_megatron
 from stream_helpers import lock_over
 
-from mixture.store import ExportFormat, build_catalog, export_store, open_store
-from mixture.store.foreign import row_groups
+from mixture.data.derived import ExportFormat, export_store
+from mixture.data.linking import build_catalog
+from mixture.data.store import open_store
+from mixture.data.token_files import row_groups
 from mixture.stream import open_stream
 
 

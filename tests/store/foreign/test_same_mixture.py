@@ -14,9 +14,12 @@ from store.makers import write_lines
 from stream_helpers import DOMAINS, bytes_of, lock_over, make_store
 
 from mixture.cli import main
+from mixture.data.derived import ExportFormat, export_store
+from mixture.data.ingest import ingest
+from mixture.data.linking import build_catalog
+from mixture.data.store import Store, open_store, verify_store
 from mixture.errors import SpecError, StoreError
-from mixture.plan import Lock, write_lock
-from mixture.store import ExportFormat, Store, build_catalog, export_store, ingest, open_store, verify_store
+from mixture.lock import Lock, write_lock
 from mixture.stream import open_stream
 
 PHASES = """\

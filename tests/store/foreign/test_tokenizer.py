@@ -8,8 +8,9 @@ import pytest
 from store.foreign.token_files import write_megatron
 from tokenizers import Tokenizer, models
 
+from mixture.data.linking import build_catalog, refresh_catalog
+from mixture.data.store import Store, decoder, open_store
 from mixture.errors import IngestError, StoreError
-from mixture.store import Store, build_catalog, decoder, open_store, refresh_catalog
 
 WORDS = {"<eos>": 0, "a": 1, "b": 2, "c": 3}
 

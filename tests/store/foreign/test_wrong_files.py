@@ -14,8 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 from store.foreign.token_files import catalog, write_arrow, write_megatron, write_parquet, write_raw
 
+from mixture.data.linking import build_catalog
+from mixture.data.store import open_store, verify_store
 from mixture.errors import IngestError, MixtureError, SpecError, StoreError
-from mixture.store import build_catalog, open_store, verify_store
 
 DOCUMENTS = [[1, 2, 3], [4, 5], [6, 7, 8, 9]]
 MEGATRON = {"web": "format: megatron, files: [web.bin]"}

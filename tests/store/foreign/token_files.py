@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mixture.store import Store, build_catalog, open_store
+from mixture.data.linking import build_catalog
+from mixture.data.store import Store, open_store
 
 Lists = Sequence[Sequence[int]]
 CODES = {"uint8": 1, "int8": 2, "int16": 3, "int32": 4, "int64": 5, "uint16": 8}

@@ -12,8 +12,9 @@ import pyarrow.feather
 import pytest
 from store.makers import WriteSources, write_lines
 
+from mixture.data.ingest import ingest
+from mixture.data.texts import Empty, Reason, Skipped
 from mixture.errors import IngestError
-from mixture.store import Empty, Reason, Skipped, ingest
 
 ROWS = [{"id": f"d{n}", "text": f"document {n} " * (1 + n % 7), "url": f"u{n}"} for n in range(60)]
 TABLE = pa.Table.from_pylist(ROWS)
@@ -48,7 +49,7 @@ def write_file(path: Path, table: pa.Table, rows: int = 7, packing: str | None =
 def test_one_store_from_any_arrow_file(
     tmp_path: Path, sources: WriteSources, expected, kind: str, piece: int, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("mixture.store.intake.rows._ARROW_PIECE", piece)
+    monkeypatch.setattr("mixture.data.texts.rows._ARROW_PIECE", piece)
     path = tmp_path / ("in.feather" if kind == "feather" else "in.arrow")
     types = {"large": pa.large_string(), "view": pa.string_view(), "binary": pa.binary()}
     table = TABLE
@@ -155,7 +156,7 @@ def test_rows_chosen_by_an_index_are_those_that_are_read(
     piece: int,
     monkeypatch: pytest.MonkeyPatch,
 ):
-    monkeypatch.setattr("mixture.store.intake.rows._ARROW_PIECE", piece)
+    monkeypatch.setattr("mixture.data.texts.rows._ARROW_PIECE", piece)
     names = []
     for number, start in enumerate((0, 25, 50)):
         names.append(f"data-{number}.arrow")
@@ -195,8 +196,8 @@ def test_a_state_json_that_is_no_dataset_s_is_a_source_like_any_other(tmp_path: 
 MEMORY = """
 import sys
 from pathlib import Path
-from mixture.store.intake.sources import read_sources
-from mixture.store.intake.texts import read, split
+from mixture.data.ingest.sources import read_sources
+from mixture.data.texts.texts import read, split
 
 def memory(name):
     lines = Path("/proc/self/status").read_text().splitlines()

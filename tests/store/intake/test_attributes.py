@@ -11,8 +11,12 @@ import pyarrow.parquet as pq
 import pytest
 from store.makers import WriteSources, text_of, write_lines
 
+from mixture.data.derived import pack_store, split_store
+from mixture.data.ingest import ingest
+from mixture.data.layout import attribute_text
+from mixture.data.store import open_store
+from mixture.data.texts import Reason, Unfit
 from mixture.errors import IngestError
-from mixture.store import Reason, Unfit, attribute_text, ingest, open_store, pack_store, split_store
 
 ATTRIBUTE = "domains: {web: {files: [in.jsonl], attributes: [a]}}"
 

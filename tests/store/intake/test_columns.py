@@ -13,8 +13,11 @@ import pyarrow.parquet as pq
 import pytest
 from store.makers import WriteSources, write_lines
 
+from mixture.data.ingest import ingest
+from mixture.data.linking import build_catalog
+from mixture.data.store import open_store
+from mixture.data.texts import Reason
 from mixture.errors import IngestError
-from mixture.store import Reason, build_catalog, ingest, open_store
 
 DAY = datetime.datetime(2024, 5, 6, 7, 8, 9, tzinfo=datetime.UTC)
 IDS = {

@@ -9,8 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 from store.makers import WriteSources, write_lines
 
+from mixture.data.ingest import ingest
+from mixture.data.store import open_store, verify_store
+from mixture.data.texts import Reason, Unfit
 from mixture.errors import IngestError, MixtureError
-from mixture.store import Reason, Unfit, ingest, open_store, verify_store
 
 ROWS = [{"text": f"document {n}", "id": n, "label": ["08", "8", "no", "web/en"][n % 4]} for n in range(40)]
 BY_COLUMN = "files: [in.jsonl]\nid: id\ndomain_column: label\n"
@@ -34,8 +36,8 @@ def test_rows_that_name_their_domain_make_the_store_of_files_by_domain(
     text = BY_COLUMN
     match kind:
         case "pieces":
-            monkeypatch.setattr("mixture.store.intake.lines._PIECE", 100)
-            monkeypatch.setattr("mixture.store.intake.work._JOB_BYTES", 300)
+            monkeypatch.setattr("mixture.data.texts.lines._PIECE", 100)
+            monkeypatch.setattr("mixture.data.ingest.work._JOB_BYTES", 300)
         case "parquet" | "dictionary":
             table = pa.Table.from_pylist(ROWS)
             if kind == "dictionary":
@@ -111,10 +113,10 @@ def test_the_same_document_twice_in_a_domain_is_there_once(tmp_path: Path, sourc
 def test_a_column_of_too_many_names_is_refused_with_what_to_do(
     tmp_path: Path, sources: WriteSources, monkeypatch: pytest.MonkeyPatch, pieces: int
 ):
-    monkeypatch.setattr("mixture.store.intake.runs.MOST_DOMAINS", 20)
-    monkeypatch.setattr("mixture.store.intake.targets.MOST_DOMAINS", 20)
-    monkeypatch.setattr("mixture.store.intake.lines._PIECE", pieces)
-    monkeypatch.setattr("mixture.store.intake.work._JOB_BYTES", pieces)
+    monkeypatch.setattr("mixture.data.ingest.runs.MOST_DOMAINS", 20)
+    monkeypatch.setattr("mixture.data.ingest.targets.MOST_DOMAINS", 20)
+    monkeypatch.setattr("mixture.data.texts.lines._PIECE", pieces)
+    monkeypatch.setattr("mixture.data.ingest.work._JOB_BYTES", pieces)
     path = sources("files: [in.jsonl]\ndomain_column: id\n")
     write_lines(tmp_path / "in.jsonl", [{"text": "x", "id": n} for n in range(20)])
     assert len(ingest(path, tmp_path / "most").domains) == 20

@@ -12,10 +12,12 @@ import numpy as np
 import pytest
 from store.makers import WriteSources, text_of, write_lines
 
-from mixture.catalog import read_catalog
+from mixture.data.ingest import ingest
+from mixture.data.ingest.holdout import Holdout, cut
+from mixture.data.store import open_store, verify_store
+from mixture.data.texts import IngestProgress, Reason, Stage
 from mixture.errors import MixtureError
-from mixture.store import IngestProgress, Reason, Stage, ingest, open_store, verify_store
-from mixture.store.intake.holdout import Holdout, cut
+from mixture.planning.catalog import read_catalog
 
 
 def rows(numbers: range) -> list[dict[str, str]]:
@@ -98,9 +100,9 @@ def text_id(text: str) -> str:
 def test_a_limit_takes_the_smallest_chances_first_and_never_more_tokens(
     tmp_path: Path, sources: WriteSources, most: int, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("mixture.store.intake.lines._PIECE", 500)
-    monkeypatch.setattr("mixture.store.intake.work._JOB_BYTES", 2000)
-    monkeypatch.setattr("mixture.store.intake.merge._RANGE_DOCUMENTS", 10)
+    monkeypatch.setattr("mixture.data.texts.lines._PIECE", 500)
+    monkeypatch.setattr("mixture.data.ingest.work._JOB_BYTES", 2000)
+    monkeypatch.setattr("mixture.data.ingest.merge._RANGE_DOCUMENTS", 10)
     mine = rows(range(200))
     random.Random(most).shuffle(mine)
     write_lines(tmp_path / "a.jsonl", [*mine, *mine[:30]])

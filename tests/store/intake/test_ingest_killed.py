@@ -10,14 +10,16 @@ from pathlib import Path
 import pytest
 from store.makers import WriteSources, write_lines
 
+from mixture.data.ingest import Resumed, ingest
+from mixture.data.store import Verify, open_store
+from mixture.data.texts import IngestProgress, Stage
 from mixture.errors import IngestError
-from mixture.store import IngestProgress, Resumed, Stage, Verify, ingest, open_store
 
 pytestmark = pytest.mark.usefixtures("merged_apart")
 
 CHILD = """
 import sys
-from mixture.store import ingest
+from mixture import ingest
 
 def told(progress):
     print(progress.stage, progress.done, flush=True)

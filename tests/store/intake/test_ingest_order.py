@@ -11,7 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 from store.makers import WriteSources, text_of, write_lines
 
-from mixture.store import IngestProgress, Reason, Stage, ingest, open_store
+from mixture.data.ingest import ingest
+from mixture.data.store import open_store
+from mixture.data.texts import IngestProgress, Reason, Stage
 
 ROWS = [{"text": f"document number {n} " * (1 + n % 7), "id": f"d{n}", "url": f"http://x/{n}"} for n in range(400)]
 
@@ -91,7 +93,7 @@ def test_a_large_file_of_lines_is_cut_between_lines(
     path = sources("domains: {web: {files: [in.jsonl], id: id}}")
     expected = ingest(path, tmp_path / "whole")
     for size in (1, 50, 1000, 4096):
-        monkeypatch.setattr("mixture.store.intake.lines._PIECE", size)
+        monkeypatch.setattr("mixture.data.texts.lines._PIECE", size)
         assert ingest(path, tmp_path / f"cut{size}").digest == expected.digest
 
 
@@ -101,8 +103,8 @@ def test_runs_and_ranges_of_any_size_give_one_store(
     write_lines(tmp_path / "in.jsonl", [*ROWS, *ROWS[:100]])
     path = sources("domains: {web: {files: [in.jsonl], id: id, attributes: [url]}}")
     ingest(path, tmp_path / "whole")
-    monkeypatch.setattr("mixture.store.intake.runs.RUN_BYTES", 3000)
-    monkeypatch.setattr("mixture.store.intake.merge._RANGE_BYTES", 5000)
+    monkeypatch.setattr("mixture.data.ingest.runs.RUN_BYTES", 3000)
+    monkeypatch.setattr("mixture.data.ingest.merge._RANGE_BYTES", 5000)
     report = ingest(path, tmp_path / "parts")
     assert all_bytes(tmp_path / "parts") == all_bytes(tmp_path / "whole")
     assert report.domains[0].dropped == {Reason.DUPLICATE: 100}

@@ -17,15 +17,18 @@ from typing import Any
 import pytest
 from store.makers import WriteSources, write_lines
 
+from mixture.data.ingest import Earlier, Resumed, ingest
+from mixture.data.store import Verify, open_store
+from mixture.data.texts import IngestProgress, Stage
 from mixture.errors import IngestError
-from mixture.store import Earlier, IngestProgress, Resumed, Stage, Verify, ingest, open_store
 
 pytestmark = pytest.mark.usefixtures("merged_apart")
 
 STARTER = """
 import json, os, sys
-from mixture.store import ingest
-from mixture.store.intake import lines, resumption, work
+from mixture import ingest
+from mixture.data.texts import lines
+from mixture.data.ingest import resumption, work
 
 def tell(**said):
     os.write(1, (json.dumps(said) + chr(10)).encode())
@@ -229,7 +232,7 @@ def test_small_domains_are_merged_together_and_used_where_none_of_them_has_chang
     write_lines(tmp_path / "in" / "z.jsonl", [{"text": "last", "id": 1}])
     listing.write_text(listing.read_text() + "  z: {files: [in/z.jsonl], id: id}\n")
     ingest(listing, tmp_path / "apart")
-    monkeypatch.setattr("mixture.store.intake.resumption._MERGE_DOMAINS", 3)
+    monkeypatch.setattr("mixture.data.ingest.resumption._MERGE_DOMAINS", 3)
     ingest(listing, tmp_path / "together")
     assert all_bytes(tmp_path / "together") == all_bytes(tmp_path / "apart")
     out = tmp_path / "store"

@@ -10,8 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 from store.makers import WriteSources, write_lines
 
+from mixture.data.ingest import ingest
+from mixture.data.store import open_store, verify_store
+from mixture.data.texts import Empty, Reason, Skipped, Unfit
 from mixture.errors import IngestError
-from mixture.store import Empty, Reason, Skipped, Unfit, ingest, open_store, verify_store
 
 ZSTD = pa.Codec("zstd")
 ODD_LINES = [
@@ -168,7 +170,7 @@ def test_a_line_that_is_no_object_is_left_out_and_strictly_an_error_with_its_lin
     (tmp_path / "in.jsonl").write_bytes(b'{"text": "good"}\n\n{"text": "fine"}\n' + line + b'\n{"text": "last"}')
     path = sources("domains: {web: {files: [in.jsonl]}}")
     for size in (1 << 26, 10):
-        monkeypatch.setattr("mixture.store.intake.lines._PIECE", size)
+        monkeypatch.setattr("mixture.data.texts.lines._PIECE", size)
         (domain,) = ingest(path, tmp_path / f"store-{size}").domains
         assert (domain.documents, domain.dropped) == (3, {Reason.NOT_JSON: 1})
         with pytest.raises(IngestError) as caught:
@@ -291,7 +293,7 @@ def test_times_of_any_kind_are_written_as_arrow_writes_them(
 MEMORY = """
 import sys
 from pathlib import Path
-from mixture.store import ingest
+from mixture import ingest
 report = ingest(sys.argv[1], sys.argv[2], processes=1)
 # Not ru_maxrss: that begins at what the process that started this one had.
 lines = Path("/proc/self/status").read_text().splitlines()

@@ -9,8 +9,10 @@ import pytest
 from store.makers import WriteSources, write_lines
 from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers, processors
 
+from mixture.data.ingest import Resumed, ingest
+from mixture.data.store import Store, open_store, verify_store
+from mixture.data.texts import Reason, TokenInText
 from mixture.errors import IngestError, SpecError, StoreError
-from mixture.store import Reason, Resumed, Store, TokenInText, ingest, open_store, verify_store
 
 WORDS = ["one", "two", "three"]
 

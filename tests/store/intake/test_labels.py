@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from store.makers import WriteSources, write_lines
 
-from mixture.catalog import read_catalog, read_overview
+from mixture.data.ingest import ingest
+from mixture.data.store import open_store, verify_store
 from mixture.errors import CatalogError, MixtureError, StoreError
-from mixture.store import ingest, open_store, verify_store
+from mixture.planning.catalog import read_catalog, read_overview
 
 
 @pytest.fixture

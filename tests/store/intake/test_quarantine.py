@@ -13,9 +13,11 @@ import pyarrow.parquet as pq
 import pytest
 from store.makers import WriteSources, write_lines
 
+from mixture.data.ingest import ingest
+from mixture.data.store import open_store, verify_store
+from mixture.data.texts import Reason, Unfit
+from mixture.data.texts.quarantine import EXAMPLES
 from mixture.errors import IngestError, Place, StoreError
-from mixture.store import Reason, Unfit, ingest, open_store, verify_store
-from mixture.store.intake.quarantine import EXAMPLES
 
 QUARANTINE = "quarantine.parquet"
 
@@ -76,8 +78,8 @@ def test_counts_are_exact_and_examples_the_first_of_each_domain_and_reason_whate
     )
     tables = []
     for size in (1 << 26, 2000, 700):
-        monkeypatch.setattr("mixture.store.intake.lines._PIECE", size)
-        monkeypatch.setattr("mixture.store.intake.work._JOB_BYTES", size)
+        monkeypatch.setattr("mixture.data.texts.lines._PIECE", size)
+        monkeypatch.setattr("mixture.data.ingest.work._JOB_BYTES", size)
         report = ingest(path, tmp_path / f"store-{size}")
         found = Counter({(one.name, reason): n for one in report.domains for reason, n in one.dropped.items()})
         assert found == expected
@@ -139,14 +141,14 @@ def test_strictly_what_an_earlier_ingest_has_left_out_is_refused_too(tmp_path: P
 def test_a_document_that_is_too_large_is_left_out_and_the_next_ones_read(
     tmp_path: Path, sources: WriteSources, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("mixture.store.intake.lines._BLOCK", 1000)
+    monkeypatch.setattr("mixture.data.texts.lines._BLOCK", 1000)
     for module in ("lines", "texts"):
-        monkeypatch.setattr(f"mixture.store.intake.{module}.LARGEST_DOCUMENT", 100)
+        monkeypatch.setattr(f"mixture.data.texts.{module}.LARGEST_DOCUMENT", 100)
     write_lines(tmp_path / "in.jsonl", [{"text": "a"}, {"text": "x" * 300_000}, {"text": "b"}, {"text": "y" * 200}])
     (tmp_path / "big.txt").write_text("z" * 101)
     (tmp_path / "small.txt").write_text("z" * 100)
     for size in (1 << 26, 10_000):
-        monkeypatch.setattr("mixture.store.intake.lines._PIECE", size)
+        monkeypatch.setattr("mixture.data.texts.lines._PIECE", size)
         path = sources("domains:\n  a: {files: [in.jsonl]}\n  b: {files: ['*.txt']}\n")
         report = ingest(path, tmp_path / f"store-{size}")
         assert [(one.documents, one.dropped) for one in report.domains] == [
@@ -194,8 +196,8 @@ def test_the_first_examples_do_not_depend_on_the_order_in_which_files_are_listed
 def test_duplicates_are_listed_with_the_places_of_those_left_out(
     tmp_path: Path, sources: WriteSources, monkeypatch: pytest.MonkeyPatch, size: int
 ):
-    monkeypatch.setattr("mixture.store.intake.lines._PIECE", size)
-    monkeypatch.setattr("mixture.store.intake.work._JOB_BYTES", size)
+    monkeypatch.setattr("mixture.data.texts.lines._PIECE", size)
+    monkeypatch.setattr("mixture.data.ingest.work._JOB_BYTES", size)
     rows = [{"id": f"d{n % 7}", "text": f"text {n % 7}"} for n in range(21)]
     write_lines(tmp_path / "b.jsonl", rows)
     pq.write_table(pa.Table.from_pylist(rows[3:5]), tmp_path / "a.parquet")

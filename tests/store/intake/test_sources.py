@@ -10,8 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 from store.makers import WriteSources, write_lines
 
+from mixture.data.ingest import ingest
+from mixture.data.store import open_store
+from mixture.data.texts import Skipped
 from mixture.errors import IngestError, MixtureError, Place
-from mixture.store import Skipped, ingest, open_store
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,14 @@ import jsonschema
 import pytest
 from spec_schema import value_of
 
-import mixture.store.intake
+import mixture.data.ingest
+from mixture.data.ingest import sources_schema
+from mixture.data.ingest.sources import read_sources
 from mixture.errors import MixtureError
-from mixture.spec import schema_text
-from mixture.spec.document import parse_document
-from mixture.store import sources_schema
-from mixture.store.intake.sources import read_sources
+from mixture.planning.spec import schema_text
+from mixture.planning.yamlfile.document import parse_document
 
-SCHEMA_FILE = Path(mixture.store.intake.__file__).parent / "sources.schema.json"
+SCHEMA_FILE = Path(mixture.data.ingest.__file__).parent / "sources.schema.json"
 DOMAINS = "domains:\n  web: {files: [a.jsonl]"
 BY_COLUMN = "files: [a.jsonl]\ndomain_column: label\n"
 

@@ -17,19 +17,10 @@ import pytest
 from pyarrow import orc
 from store.makers import WriteSources, write_lines
 
+from mixture.data.ingest import ingest, survey_sources
+from mixture.data.store import open_store, verify_store
+from mixture.data.texts import Empty, Reason, Skipped, Unfit, Unreadable, UnreadableError
 from mixture.errors import IngestError
-from mixture.store import (
-    Empty,
-    Reason,
-    Skipped,
-    Unfit,
-    Unreadable,
-    UnreadableError,
-    ingest,
-    open_store,
-    survey_sources,
-    verify_store,
-)
 
 ROWS = [{"id": f"d{n}", "text": f"document {n}, é " * (1 + n % 5)} for n in range(30)]
 LINES = b"".join(b'{"id": "%s", "text": "%s"}\n' % (r["id"].encode(), r["text"].encode()) for r in ROWS)
@@ -276,8 +267,8 @@ def test_of_many_unreadable_files_the_text_has_their_number_and_the_first_five(t
 def test_what_is_found_to_be_unreadable_while_it_is_read_is_told_of_all_files_and_leaves_nothing(
     tmp_path: Path, sources: WriteSources, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("mixture.store.intake.lines._TOGETHER", 100)
-    monkeypatch.setattr("mixture.store.intake.runs._RUN_DOCUMENTS", 5)
+    monkeypatch.setattr("mixture.data.texts.lines._TOGETHER", 100)
+    monkeypatch.setattr("mixture.data.ingest.runs._RUN_DOCUMENTS", 5)
     write_lines(tmp_path / "b.jsonl", ROWS[:1])
     lines = "".join(f'{{"text": "only {n} in a cut file {n * 7919}"}}\n' for n in range(900)).encode()
     for name in "ac":

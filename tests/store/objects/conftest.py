@@ -16,8 +16,9 @@ import pytest
 from store.objects.web_server import WebServer, web_server
 from stream_helpers import DOMAINS, lock_over, make_store
 
-from mixture.plan import Lock
-from mixture.store import ObjectOptions, Store
+from mixture.data.storage import ObjectOptions
+from mixture.data.store import Store
+from mixture.lock import Lock
 
 START_SECONDS = 60
 

@@ -18,8 +18,9 @@ from store.objects.conftest import Run
 from store.objects.web_server import WebServer, web_server
 from stream_helpers import bytes_of, lock_over
 
-from mixture.plan import write_lock
-from mixture.store import ObjectOptions, open_store
+from mixture.data.storage import ObjectOptions
+from mixture.data.store import open_store
+from mixture.lock import write_lock
 from mixture.stream import open_stream
 
 pytestmark = [
@@ -78,7 +79,7 @@ def test_a_cache_and_a_memory_of_a_few_blocks_change_nothing(
 
 def test_without_a_cache_nothing_stays_on_the_disk(run: Run, web: WebServer, tmp_path: Path):
     code = (
-        "import sys; from mixture.store import open_store; s = open_store(sys.argv[1]); "
+        "import sys; from mixture import open_store; s = open_store(sys.argv[1]); "
         "print(s.documents('web', 0, 500).num_rows, s.path)"
     )
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
@@ -92,7 +93,7 @@ def test_processes_that_share_a_cache_read_the_same(run: Run, web: WebServer, tm
     """Four ranks at once; the environment says where."""
     write_lock(run.lock, tmp_path / "run.lock.json")
     code = (
-        "import sys, hashlib; from mixture.stream import open_stream; d = hashlib.sha256()\n"
+        "import sys, hashlib; from mixture import open_stream; d = hashlib.sha256()\n"
         "for batch in open_stream(sys.argv[1], sys.argv[2], int(sys.argv[3]), 4): d.update(batch.input_ids.tobytes())\n"
         "print(d.hexdigest())"
     )

@@ -14,10 +14,11 @@ from store.objects.conftest import Bucket, Run
 from store.objects.web_server import web_server
 from stream_helpers import bytes_of
 
+from mixture.data.linking import add_domain, build_catalog, refresh_catalog
+from mixture.data.store import Store, open_store, verify_store
 from mixture.errors import CatalogError, IngestError, StoreError
-from mixture.plan import make_lock, make_plan
-from mixture.spec import load_spec
-from mixture.store import Store, add_domain, build_catalog, open_store, refresh_catalog, verify_store
+from mixture.planning.plan import make_lock, make_plan
+from mixture.planning.spec import load_spec
 from mixture.stream import open_stream
 
 pytestmark = [

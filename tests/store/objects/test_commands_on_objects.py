@@ -13,7 +13,7 @@ import pytest
 from store.objects.conftest import Run
 from store.objects.web_server import WebServer
 
-from mixture.plan import write_lock
+from mixture.lock import write_lock
 from mixture.stream import open_stream
 
 pytestmark = [

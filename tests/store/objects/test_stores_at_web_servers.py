@@ -14,8 +14,9 @@ from store.objects.conftest import Run
 from store.objects.web_server import Fault, WebServer, web_server
 from stream_helpers import bytes_of, rows_of
 
+from mixture.data.storage import ObjectOptions
+from mixture.data.store import open_store, verify_store
 from mixture.errors import StoreError
-from mixture.store import ObjectOptions, open_store, verify_store
 from mixture.stream import open_stream
 
 pytestmark = [

@@ -15,8 +15,9 @@ import pytest
 from store.objects.conftest import Bucket, Run
 from stream_helpers import bytes_of, rows_of
 
+from mixture.data.storage import ObjectOptions
+from mixture.data.store import Verify, open_store, verify_store
 from mixture.errors import StoreError
-from mixture.store import ObjectOptions, Verify, open_store, verify_store
 from mixture.stream import open_stream, read_ahead
 
 pytestmark = [
@@ -152,7 +153,7 @@ def _delete(s3: Bucket, key: str) -> None:
 
 FORKED = """
 import os, sys
-from mixture.store import ObjectOptions, open_store
+from mixture import ObjectOptions, open_store
 from mixture.errors import StoreError
 store = open_store(sys.argv[1], objects=ObjectOptions(settings=tuple(zip(sys.argv[2::2], sys.argv[3::2]))))
 store.read("web", 0, 10)

@@ -1,0 +1,138 @@
+"""What requests may send: every body is a `RequestBody`, strict about its fields and about numbers.
+
+Bodies are decoded and checked in threads of their own, in linear time: a large or an odd one keeps nobody waiting.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from typing import Annotated, Any, cast
+
+import anyio.to_thread
+from fastapi import Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+from starlette.responses import Response
+from starlette.types import Message
+
+from api.middleware import InvalidBodyError, Problem, Work, first_errors, threads_of
+from mixture.json_text import RepeatedKeyError, unique_object
+from mixture.names import is_blank, odd_character
+
+LONGEST_SHOWN = 100
+
+
+def _visible(text: str) -> str:
+    odd = odd_character(text)
+    if odd is not None:
+        raise ValueError(f"it holds the control character {odd!r}")
+    if is_blank(text):
+        raise ValueError("it has no visible character")
+    return text
+
+
+VisibleText = Annotated[str, AfterValidator(_visible)]
+"""A text on one line that people can see: a name, a key."""
+
+
+class RequestBody(BaseModel):
+    """A JSON body. An unknown field is refused, and so is NaN, Infinity or 1e999 where a number stands, by name.
+
+    Python's JSON reader takes those for numbers, which JSON does not have; kept, they would come out as answers that no
+    other reader takes.
+    """
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+
+class BodyRoute(APIRoute):
+    """The class of every route that takes a body, which is read before its function is called.
+
+    most_body_bytes: where less is taken than the service takes at all
+    most_body_texts: names and values; a body with more is not decoded, which would take the interpreter from the loop
+        for a tenth of a second
+    """
+
+    most_body_bytes: int | None = None
+    most_body_texts: int | None = None
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """The handler of a request. Raises what `turn` does."""
+        handle = super().get_route_handler()
+        if self.body_field is None:
+            return handle
+
+        async def in_turn(asked: Request) -> Response:
+            request = BodyRequest(asked.scope, asked.receive)
+            async with self.turn(request):
+                return await handle(request)
+
+        return in_turn
+
+    @asynccontextmanager
+    async def turn(self, request: BodyRequest) -> AsyncIterator[None]:
+        """Read a request's body; what is around its function may then do more. Raises what `read` does."""
+        await request.read(self)
+        yield
+
+
+class BodyRequest(Request):
+    """A request that has its body decoded and checked before FastAPI asks for its JSON."""
+
+    async def read(self, route: APIRoute) -> None:
+        """Read the body that a route takes.
+
+        Raises InvalidBodyError (422), and Problem: 413 where the body is larger than the route takes, 422 where an
+        object in it has a key twice.
+        """
+        assert isinstance(route, BodyRoute)
+        body = await self._whole(route.most_body_bytes)
+        most = route.most_body_texts
+        if most is not None and body.count(b'"') > 2 * most:
+            raise Problem(422, f"a body has at most {most:,} texts here, names and values")
+        if body:
+            assert route.body_field is not None
+            model = cast(type[BaseModel], route.body_field.field_info.annotation)
+            # FastAPI takes an instance of the model as it is.
+            self._json = await anyio.to_thread.run_sync(_decoded, body, model, limiter=threads_of(Work.BODIES))
+
+    async def _whole(self, most: int | None) -> bytes:
+        if most is None or hasattr(self, "_body"):
+            return await self.body()
+        taken, receive = 0, self._receive
+
+        async def bounded() -> Message:
+            nonlocal taken
+            message = await receive()
+            taken += len(message.get("body", b""))
+            if taken > most:
+                raise Problem(413, f"a body has at most {most:,} bytes here", facts={"max_body_bytes": most})
+            return message
+
+        self._receive = bounded
+        return await self.body()
+
+
+def _decoded(body: bytes, model: type[BaseModel]) -> BaseModel:
+    try:
+        return model.model_validate(json.loads(body, object_pairs_hook=unique_object))
+    except ValidationError as error:
+        errors = [{**one, "loc": ("body", *one["loc"])} for one in first_errors(error)]
+        raise InvalidBodyError(errors, error.error_count()) from error
+    except RepeatedKeyError as error:
+        key = error.key[:LONGEST_SHOWN]
+        detail = f"the key {key!r} is given more than once in an object"
+        raise Problem(422, detail, errors=[{"in": "body", "detail": detail}], facts={"key": key}) from error
+    except json.JSONDecodeError as error:
+        raise _not_json(error.msg) from error
+    except RecursionError as error:
+        raise _not_json("objects and lists are nested too deeply") from error
+    except ValueError as error:  # not UTF-8, or an integer of thousands of digits
+        raise _not_json(str(error)) from error
+
+
+def _not_json(why: str) -> RequestValidationError:
+    return InvalidBodyError([{"type": "json_invalid", "loc": ("body",), "ctx": {"error": why}}], 1)

@@ -1,0 +1,26 @@
+"""What routes are given: services, callers, lineages, takedowns."""
+
+from api.dependencies.consumed import check_consumed, check_free, check_lineage
+from api.dependencies.lineages import KnownLineage, lineage_known
+from api.dependencies.security import Publisher, Reads, Runner, TokenFirst, check_reports
+from api.dependencies.services import AppServices, Asked, AskedMixture, AskedOther, Services
+from api.dependencies.takedowns import masks_of_documents
+
+__all__ = [
+    "AppServices",
+    "Asked",
+    "AskedMixture",
+    "AskedOther",
+    "KnownLineage",
+    "Publisher",
+    "Reads",
+    "Runner",
+    "Services",
+    "TokenFirst",
+    "check_consumed",
+    "check_free",
+    "check_lineage",
+    "check_reports",
+    "lineage_known",
+    "masks_of_documents",
+]

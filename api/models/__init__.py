@@ -1,0 +1,27 @@
+"""Bodies of requests and answers."""
+
+from api.models.amendments import AmendmentMade, Lineage, NewAmendment
+from api.models.diffs import DiffShown, moves_table
+from api.models.plans import FindingShown, LockShown, PlanShown
+from api.models.runs import RUN, NewProgress, NewRun, NextBoundary, Progress, ReadRow, Run, RunHead, RunIds, Standing
+
+__all__ = [
+    "AmendmentMade",
+    "DiffShown",
+    "FindingShown",
+    "Lineage",
+    "LockShown",
+    "NewAmendment",
+    "NewProgress",
+    "NewRun",
+    "NextBoundary",
+    "PlanShown",
+    "Progress",
+    "RUN",
+    "ReadRow",
+    "Run",
+    "RunHead",
+    "RunIds",
+    "Standing",
+    "moves_table",
+]

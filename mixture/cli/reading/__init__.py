@@ -1,0 +1,1 @@
+"""Commands that read positions, batches, traces and samples."""

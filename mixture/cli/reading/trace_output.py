@@ -1,0 +1,186 @@
+"""How traces are printed: for people, and as JSON, one object a line. Arrow files are `trace_arrow`'s."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
+from typing import TYPE_CHECKING
+
+from mixture.cli.output import plain, print_columns, print_json, print_table, printable, table
+
+if TYPE_CHECKING:
+    from mixture.stream import DocumentPart, ReadSoFar, StoredDocument, Trace, TracedRead, TracedSequence
+
+SEQUENCE = ("position", "slot", "domain", "draw", "epoch", "sequence", "first_token", "tokens")
+PART = ("from_token", "to_token", "masked_tokens")
+READ = (
+    "position", "step", "slot", "epoch", "draw", "sequence", "first_token", "tokens", "from_token", "to_token",
+    "masked_tokens",
+)  # fmt: skip
+SHOWN_SEQUENCE = ("position", "slot", "epoch", "draw", "first_token")
+SHOWN_READ = ("position", "step", "slot", "epoch", "first_token")
+DOCUMENTS, READS_OF_IT, TAKEN_DOWN = "documents (tokens of them)", "reads of it", "taken down"
+SUMS = ("documents", "tokens", "tokens_with_repeats", "tokens_masked")
+SHOWN_PARTS = 3
+"""Documents of a sequence that stand on its line; the others are counted."""
+WIDTH = 14
+"""Of a number in thousands: 13,450,000,000."""
+
+
+# ---- forwards ---------------------------------------------------------------------------------------------------
+
+
+def print_sequences_json(sequences: Iterator[TracedSequence]) -> None:
+    """Print the sequences of a step with their documents, an object each."""
+    for one in sequences:
+        print_json({name: getattr(one, name) for name in SEQUENCE} | {"documents": [*map(_part, one.documents)]})
+
+
+def print_sequences(sequences: Iterator[TracedSequence], step: int) -> None:
+    """Print the sequences of a step, a line each, and how many tokens of how many documents there are.
+
+    A part of a document is from its first to its last token; none is said where all of it is read.
+    """
+    count, tokens, down, documents = 0, 0, 0, set[tuple[str, int]]()
+
+    def rows() -> Iterator[tuple[object, ...]]:
+        nonlocal count, tokens, down
+        for one in sequences:
+            count, tokens, down = count + 1, tokens + one.tokens, down + one.masked_tokens
+            documents.update((one.domain, part.document.first_token) for part in one.documents)
+            shown = ", ".join(map(_part_text, one.documents[:SHOWN_PARTS]))
+            more = len(one.documents) - SHOWN_PARTS
+            shown += f", and {more} more" if more > 0 else ""
+            shown += f"; {_of(one.masked_tokens, 'token')} {TAKEN_DOWN}" if one.masked_tokens else ""
+            yield printable(one.domain), *(f"{getattr(one, name):,}" for name in SHOWN_SEQUENCE), shown
+
+    names = ("domain", *SHOWN_SEQUENCE, DOCUMENTS)
+    there = rows()
+    first = list(islice(there, 1))  # what is refused is refused before the columns are named
+    print_columns(names, chain(first, there), text={"domain": 12, DOCUMENTS: 0}, numbers=WIDTH)
+    hidden = f"; {_of(down, 'token')} {TAKEN_DOWN}" if down else ""
+    print(f"step {step:,}: {_of(count, 'sequence')}, {_of(tokens, 'token')}, {_of(len(documents), 'document')}{hidden}")
+
+
+def _part(part: DocumentPart) -> dict[str, object]:
+    return _document(part.document) | {name: getattr(part, name) for name in PART}
+
+
+def _document(document: StoredDocument) -> dict[str, object]:
+    return {
+        "id": document.id,
+        "first_token": document.first_token,
+        "tokens": document.tokens,
+        "attributes": dict(document.attributes),
+    }
+
+
+def _part_text(part: DocumentPart) -> str:
+    whole = part.to_token - part.from_token == part.document.tokens
+    said = [] if whole else [_range(part.from_token, part.to_token)]
+    said += [TAKEN_DOWN] if part.is_down else []
+    return printable(part.document.id) + (f" ({', '.join(said)})" if said else "")
+
+
+def _range(from_token: int, to_token: int) -> str:
+    return f"{from_token:,} to {to_token - 1:,}"
+
+
+# ---- backwards --------------------------------------------------------------------------------------------------
+
+
+def print_traces_json(traces: Iterable[Trace], most: int | None) -> None:
+    """Print an object for each document or range: what it is, how often it is read, and at most so many reads."""
+    for one in traces:
+        attributes = {} if one.document is None else {"attributes": dict(one.document.attributes)}
+        reads = [{name: getattr(read, name) for name in READ} for read in islice(one.reads(), most)]
+        print_json(
+            {"document": None if one.document is None else one.document.id, "domain": one.domain}
+            | {"first_token": one.first_token, "tokens": one.tokens}
+            | attributes
+            | {"from_step": one.first_step, "times": one.times, "times_down": one.times_down, "reads": reads}
+        )
+
+
+def print_traces(traces: Iterable[Trace], most: int | None) -> None:
+    """Print where each document or range is read, a line a place, at most so many, and how many there are in all."""
+    for i, one in enumerate(traces):
+        if i:
+            print()
+        _print_trace(one, most)
+
+
+def _print_trace(one: Trace, most: int | None) -> None:
+    print(_heading(one))
+    found = one.reads()
+    first = next(found, None)
+    if first is not None:
+        names = (*SHOWN_READ, *([READS_OF_IT] if one.tokens > 1 else []), *([TAKEN_DOWN] if one.is_masked else []))
+        rows = (_read_text(read, one, names) for read in islice(chain([first], found), most))
+        print_columns(names, rows, text={READS_OF_IT: 18}, numbers=WIDTH)
+    print(_summary(one, first))
+
+
+def _read_text(read: TracedRead, of: Trace, names: Sequence[str]) -> list[str]:
+    """The cells of a read; which tokens of what is traced it reads: from its first to its last one of them."""
+    shown = {name: f"{getattr(read, name):,}" for name in SHOWN_READ}
+    whole = read.to_token - read.from_token == of.tokens
+    shown[READS_OF_IT] = "all" if whole else _range(read.from_token, read.to_token)
+    shown[TAKEN_DOWN] = f"{read.masked_tokens:,}"
+    return [shown[name] for name in names]
+
+
+def _heading(one: Trace) -> str:
+    from mixture.data.layout import attribute_text
+
+    last = one.first_token + one.tokens - 1
+    where = f"token {last:,}" if one.tokens == 1 else f"tokens {one.first_token:,} to {last:,}"
+    if one.document is None:
+        return f"{where} of domain {printable(one.domain)}"
+    said = ((name, attribute_text(value)) for name, value in one.document.attributes.items())
+    attributes = "".join(f"; {printable(f'{name}: {text}')}" for name, text in said if text is not None)
+    return f"document {printable(one.document.id)}: {where} of domain {printable(one.domain)}{attributes}"
+
+
+def _of(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def _summary(one: Trace, first: TracedRead | None) -> str:
+    since = f" from step {one.first_step:,} on" if one.first_step else ""
+    if first is None:
+        return f"not read{since or ' in this run'}"
+    down = one.times_down
+    if down == one.times:
+        return f"{_of(down, 'place')}{since}, {'' if down == 1 else 'all '}{TAKEN_DOWN}: none is read"
+    times = "once" if one.times == 1 else f"{one.times:,} times"
+    hidden = f", {down:,} of them {TAKEN_DOWN}" if down else ""
+    begin = first if not down else next(read for read in one.reads() if not read.is_down)
+    if since:
+        return f"still to come {times}{since}{hidden}, next at step {begin.step:,}"
+    return f"{'' if down else 'read '}{times} in all{hidden}, first at step {begin.step:,}"
+
+
+# ---- until a step -----------------------------------------------------------------------------------------------
+
+
+def print_sums_json(found: ReadSoFar) -> None:
+    """Print what was read before a step, an object a value."""
+    for one in found.values:
+        print_json({"value": one.value} | {n: getattr(one, n) for n in SUMS})
+
+
+def print_sums(found: ReadSoFar) -> None:
+    """Print what was read before a step, a line a value, and in all."""
+    total = found.total
+    shown = table(
+        f"read before step {found.step:,}, by {plain(found.by)}",
+        f"<{found.by}", "documents", "tokens", "with repeats", "share", *(["hidden"] if total.tokens_masked else []),
+    )  # fmt: skip
+    for i, one in enumerate((*found.values, total)):
+        name = "in all" if one is total else "none" if one.value is None else str(one.value)
+        share = one.tokens_with_repeats / max(1, total.tokens_with_repeats)
+        figures = [f"{one.documents:,}", f"{one.tokens:,}", f"{one.tokens_with_repeats:,}", f"{share:.2%}"]
+        hidden = [f"{one.tokens_masked:,}"] if total.tokens_masked else []
+        shown.add_row(plain(printable(name)), *figures, *hidden, end_section=i + 1 == len(found.values))
+    print_table(shown)

@@ -1,0 +1,1 @@
+"""Commands that serve, publish and report."""

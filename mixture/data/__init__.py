@@ -1,0 +1,1 @@
+"""Text and tokens: where they are stored, how they are read, made and checked."""

@@ -1,0 +1,1 @@
+"""The mixture formats of trainers, one file each."""

@@ -1,0 +1,11 @@
+"""Locks that continue a run in another way from a step on."""
+
+from mixture.planning.amend.amend import amend
+from mixture.planning.amend.report import AmendedDomain, amended_domains, amended_json
+
+__all__ = [
+    "AmendedDomain",
+    "amend",
+    "amended_domains",
+    "amended_json",
+]

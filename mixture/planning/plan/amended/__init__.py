@@ -1,0 +1,1 @@
+"""The parts of a plan that an amended run already has."""

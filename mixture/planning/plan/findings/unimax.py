@@ -1,0 +1,54 @@
+"""What UniMax came to: which domains have all of their epochs, and how much the others have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from mixture.planning.plan.figures import decimal
+from mixture.planning.plan.findings.findings import Finding, named
+from mixture.planning.plan.phases import PhaseSteps
+from mixture.planning.plan.weights.unimax import Division
+from mixture.planning.plan.weights.weights import PhaseWeights
+from mixture.planning.spec import FindingCode, Spec
+from mixture.units import format_count
+from mixture.wording import counted
+
+
+def divided_tokens(spec: Spec, phases: Sequence[PhaseSteps], weights: Sequence[PhaseWeights]) -> Iterator[Finding]:
+    """One finding for each phase that UniMax divides; its facts have each division."""
+    for phase, own in zip(phases, weights, strict=True):
+        if not own.divided:
+            continue
+        path = own.divided[0].path if len(own.divided) == 1 else f"phases[{phase.index}].weights"
+        said = "; ".join(_words(one) for one in own.divided[:_SHOWN])
+        more = len(own.divided) - _SHOWN
+        yield Finding(
+            FindingCode.UNIMAX_DIVIDED,
+            f"unimax in phase {phase.name!r} divides {said}{f'; and {more} more' if more > 0 else ''}",
+            spec.place(path),
+            None,
+            {"phase": phase.name, "divided": [_facts(one) for one in own.divided]},
+        )
+
+
+_SHOWN = 3
+
+
+def _words(one: Division) -> str:
+    parts = []
+    if one.full:
+        parts.append(f"{decimal(one.max_epochs)} epoch{'' if one.max_epochs == 1 else 's'} of {named(one.full)}")
+    if one.others:
+        whom = counted(one.others, "other" if one.full else "domain")
+        parts.append(f"{format_count(one.each)} tokens of each of {whom}")
+    return f"{format_count(one.tokens)} tokens: {', '.join(parts)}"
+
+
+def _facts(one: Division) -> dict[str, object]:
+    return {
+        "tokens": one.tokens,
+        "max_epochs": one.max_epochs,
+        "full": list(one.full),
+        "others": one.others,
+        "tokens_each": one.each,
+    }

@@ -1,0 +1,1 @@
+"""The shares of a phase, exactly."""

@@ -1,1 +1,0 @@
-"""Token files of other programs, read where they lie: one file a format."""

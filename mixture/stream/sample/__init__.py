@@ -1,0 +1,1 @@
+"""Documents as a run reads them, as files."""
