@@ -10,12 +10,21 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from mixture.client.buffers import Buffers
 from mixture.data.layout import Spans
 from mixture.data.store import Store
 from mixture.errors import StreamError
 from mixture.lock import Lock
-from mixture.stream import Batch, LocalStream, PlannedSteps, Tokens, arrow_schema, mask_bytes, row_parts, to_arrow
+from mixture.stream import (
+    Batch,
+    Buffers,
+    LocalStream,
+    PlannedSteps,
+    Tokens,
+    arrow_schema,
+    mask_bytes,
+    row_parts,
+    to_arrow,
+)
 
 PART_BYTES = 4 << 20
 """Tokens of one record batch, about; below the 16 MiB that one may have, as each open stream holds one. Of 2 MiB, a

@@ -6,7 +6,7 @@ from http.client import HTTPResponse
 
 import numpy as np
 
-from mixture.client.buffers import Buffers
+from mixture.stream import Buffers
 
 LARGE_BYTES = 1 << 16
 BUFFER_BYTES = 17 << 20

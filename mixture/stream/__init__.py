@@ -2,6 +2,7 @@
 
 from mixture.stream.ahead import Ahead, read_ahead
 from mixture.stream.batch import Batch, Tokens, arrow_schema, mask_bytes, row_parts, to_arrow
+from mixture.stream.buffers import Buffers
 from mixture.stream.dtypes import ids_as, ids_dtype
 from mixture.stream.local import LocalStream, open_stream
 from mixture.stream.masks import ALWAYS, Masks, masks_for
@@ -21,6 +22,7 @@ __all__ = [
     "ALWAYS",
     "Ahead",
     "Batch",
+    "Buffers",
     "Checksum",
     "DocumentPart",
     "End",
