@@ -12,7 +12,7 @@ import threading
 
 import numpy as np
 
-from mixture.stream import Tokens
+from mixture.stream.batch import Tokens
 
 KEPT = 8
 
