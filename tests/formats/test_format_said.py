@@ -9,7 +9,8 @@ import pytest
 from format_trips import brought_in, catalog_of, put, weighed
 
 from mixture.errors import FormatError, SpecError
-from mixture.formats import FORMATS, Imported, SourceFile, WeightUnit, import_mixture, programs
+from mixture.formats import FORMATS, Imported, SourceFile, WeightUnit, import_mixture
+from mixture.formats.shell import programs
 from mixture.planning.catalog import Catalog
 from mixture.planning.plan import Plan, make_plan
 from mixture.planning.spec import load_spec

@@ -10,7 +10,8 @@ import pytest
 from format_trips import brought_in, catalog_of, weighed
 
 from mixture.errors import FormatError
-from mixture.formats import SourceFile, programs
+from mixture.formats import SourceFile
+from mixture.formats.shell import programs
 
 OPEN = None
 """Only a run can say it."""

@@ -150,7 +150,7 @@ def test_the_same_lock_and_tokens_give_the_same_file(make, store, tmp_path):
 
 
 def test_rows_go_out_in_groups_and_progress_is_told(make, store, tmp_path, monkeypatch):
-    monkeypatch.setattr("mixture.stream.sample.sample.file.GROUP_TOKENS", 640)
+    monkeypatch.setattr("mixture.stream.sample.file.GROUP_TOKENS", 640)
     told: list[tuple[int, int]] = []
     write_sample(choose_sample(make(steps=40), 6_400), store, tmp_path / "f", progress=lambda *now: told.append(now))
     assert told == [(n, 100) for n in range(10, 101, 10)]
