@@ -235,7 +235,7 @@ class ResumableShown(BaseModel):
     own: bool = Field(examples=[False], description="Whether they are the lock's own, which go on at any step.")
 
 
-class Version(BaseModel):
+class LockVersion(BaseModel):
     """What the name led to, from then on."""
 
     revision: int = Field(examples=[2])
@@ -255,4 +255,4 @@ class Lineage(BaseModel):
     masked_tokens: int = Field(examples=[0])
     amendments: list[AmendmentShown] = Field(description="The oldest first; empty for a lock that amends nothing.")
     resumable: list[ResumableShown]
-    versions: list[Version] = Field(description="The newest first, up to 1,000; /moves has all of them.")
+    versions: list[LockVersion] = Field(description="The newest first, up to 1,000; /moves has all of them.")
