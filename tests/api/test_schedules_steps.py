@@ -13,9 +13,9 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 from api_helpers import MIXTURES, ask
+from data.makers import bare_store
 from fastapi import FastAPI
 from mixture_folder import write_mixture
-from store.makers import bare_store
 from stream_helpers import DOMAINS, make_store
 
 from api.answers.lists import encode_cursor

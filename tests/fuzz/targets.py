@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from api_helpers import ask
+from data.token_files.token_files import write_arrow, write_megatron, write_parquet, write_raw
 from format_trips import put, readable, written
-from store.foreign.token_files import write_arrow, write_megatron, write_parquet, write_raw
 from stream_helpers import DOMAINS, make_store
 
 from mixture.data.ingest.sources import read_sources

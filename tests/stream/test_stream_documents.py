@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from store.makers import bare_store, write_tokens
+from data.makers import bare_store, write_tokens
 from stream_helpers import lock_over
 
 from mixture.data.store import open_store
