@@ -6,7 +6,7 @@ import ast
 
 from docs.pages import ROOT
 
-CATALOG_SOURCES = ROOT / "mixture" / "store" / "foreign" / "sources.py"
+CATALOG_SOURCES = ROOT / "mixture" / "data" / "linking" / "sources.py"
 """Where the keys of a catalog's sources are read: they have no schema."""
 
 

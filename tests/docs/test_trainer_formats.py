@@ -39,7 +39,7 @@ OWN = "A format of your own"
 """The heading of a package that adds one."""
 PHASES = ("1-pretraining", "2-midtraining")
 """Of the page's mixture, as names of files have them."""
-SOURCES = {path.stem.replace("_", "-"): path for path in (ROOT / "mixture" / "formats").glob("*.py")}
+SOURCES = {path.stem.replace("_", "-"): path for path in (ROOT / "mixture" / "formats").rglob("*.py")}
 KEYS = {
     "files": ["a"], "dtype": "uint16", "documents": "none", "column": "ids", "id": "id", "path": "store", "domain": "d"
 }  # fmt: skip
