@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mixture.cli.output import AsJson, plain, print_json, print_styled, print_table, table, terminal_width, width_of
-from mixture.errors import LockError, Place
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -71,7 +70,7 @@ def lock(
 ) -> None:
     """Fix the whole run in a small file: the same lock is the same run, to the token, on every machine."""
     from mixture.data.store import open_store
-    from mixture.lock import lock_text, read_lock, write_lock
+    from mixture.lock import check_replaceable, lock_text, lock_to_replace, read_lock, write_lock
     from mixture.planning.plan import check_lock, finding_json, make_lock, make_plan
     from mixture.planning.spec import load_spec
     from mixture.schedule import agreed_steps
@@ -98,23 +97,9 @@ def lock(
     require(made, says=not as_json)
     fixed = make_lock(made, content=contents)
     agree(text, fixed)
-    old = replaced(path)
-    if old is not None and old.amends is not None:
-        raise LockError(
-            f"this lock was amended at step {old.amends.step:,}: made anew it would read something else before it",
-            code="lock-amended",
-            place=Place(file=str(path)),
-            hint="`mixture amend` changes it, --check says whether the spec gives it, and -o writes elsewhere",
-            step=old.amends.step,
-        )
-    if old is not None and old.data.pools:
-        raise LockError(
-            f"this lock keeps {len(old.data.pools):,} domains to pools, which no spec says: made anew it reads them"
-            " whole",
-            code="lock-has-pools",
-            place=Place(file=str(path)),
-            hint="`mixture ladder` makes such locks, --check says whether the spec gives it, and -o writes elsewhere",
-        )
+    old = lock_to_replace(path)
+    if old is not None:
+        check_replaceable(old, path)
     is_same = old is not None and lock_text(old) == lock_text(fixed)
     if not is_same:
         write_lock(fixed, path)
@@ -165,22 +150,6 @@ def agree(store: Store | None, lock: Lock) -> None:
 
     for wrong in [] if store is None else disagreements(store, lock):
         raise wrong
-
-
-REPLACEABLE = frozenset({"lock-outdated", "lock-field", "lock-digest", "lock-not-canonical", "lock-self-check"})
-"""What may be wrong with a lock that is made anew. What is no lock at all is somebody's file, and stays."""
-
-
-def replaced(path: Path) -> Lock | None:
-    """The lock that a new one takes the place of, if there is one that can be read."""
-    from mixture.lock import read_lock
-
-    try:
-        return read_lock(path)
-    except LockError as error:
-        if error.code == "lock-missing" or error.code in REPLACEABLE:
-            return None
-        raise
 
 
 def show(plan: Plan, *, most: int | None) -> None:
