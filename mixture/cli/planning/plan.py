@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from mixture.planning.spec import Spec
 
 SHOWN_DOMAINS = 40
+EXAMPLES = (
+    "Examples: mixture plan mixtures/demo/mixture.yaml --world-size 8 ·"
+    " mixture plan mixtures/demo/mixture.yaml --set budget=17B --set phases.pretraining.weights.math=+2"
+)
 
 SpecFile = Annotated[Path, typer.Argument(metavar="SPEC", help="A mixture spec, a YAML file.")]
 WorldSize = Annotated[
@@ -29,21 +33,50 @@ WorldSize = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the program."""
-    app.command(epilog="Example: mixture plan mixtures/demo/mixture.yaml --world-size 8")(plan)
+    app.command(epilog=EXAMPLES)(plan)
     app.command(epilog="Example: mixture lock mixtures/demo/mixture.yaml --check")(lock)
 
 
 def plan(
     spec: SpecFile,
     world_size: WorldSize = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Plan with a change; can be repeated.")
+    ] = None,
+    by: Annotated[
+        str | None, typer.Option("--by", metavar="COLUMN", help="The catalog's column that groups in --set are of.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write the changed spec, with its comments.")
+    ] = None,
     *,
     every: Annotated[bool, typer.Option("--all", help="Show every domain, not only the ones read most.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Work a spec out: steps, tokens and epochs, and what would go wrong. Exit 1 where an error is not accepted."""
+    """Work a spec out: steps, tokens and epochs, and what would go wrong. Exit 1 where an error is not accepted.
+
+    --set plans the spec with changes and compares before and after. The spec file stays as it is. KEY is one of
+
+    - budget: 17T, 30000 steps
+
+    - phases.NAME.share, .tokens, .steps or .until: the length or the end of a phase
+
+    - phases.NAME.weights.DOMAIN: a domain's share of the phase, 10% or 0.1; +5 and -5 add percentage points
+
+    - phases.NAME.groups.VALUE: the same for all domains with this value in the column --by
+
+    Domains that no change names keep their proportions and share the rest of the phase.
+    """
     from mixture.planning.plan import make_plan, plan_json
     from mixture.planning.spec import load_spec
 
+    if settings:
+        from mixture.cli.planning.whatif import plan_with
+
+        plan_with(spec, settings, by=by, out=out, world_size=world_size, every=every, as_json=as_json)
+        return
+    if by is not None or out is not None:
+        raise typer.BadParameter("--by and -o need --set")
     made = make_plan(load_spec(spec), world_size=world_size)
     if as_json:
         print_json(plan_json(made))
@@ -176,10 +209,15 @@ def show(plan: Plan, *, most: int | None) -> None:
     print(
         f"{left:,} tokens stand behind the last whole sequence of {longest:,} of their domains: no epoch reads them\n"
     )
+    show_findings(plan, every=most is None)
+
+
+def show_findings(plan: Plan, *, every: bool) -> None:
+    """Print a plan's findings, alike ones in one line or every one."""
     refusing = len(plan.refusals)
     refuse = "refuses" if refusing == 1 else "refuse"
     print_styled(f"[bold]Findings[/bold]: {len(plan.findings)}, {refusing or 'none'} of them {refuse} a lock")
-    for finding in plan.summaries if most is not None else plan.findings:
+    for finding in plan.findings if every else plan.summaries:
         print_styled(_styled(finding))
 
 
