@@ -162,6 +162,7 @@ def test_a_spec_is_planned_with_changes_before_and_after(small: Path, run) -> No
     shown = run("plan", small / "mixture.yaml", *settings).stdout
     for words in ("100 → 200", "A: before", "B: after", "50% → 60%", "each is multiplied by 0.8", "Findings"):
         assert words in shown
+    assert "\nphases[1].weights: warning: domain-missing-in-phase" in shown, "the changed spec is in no file"
     assert (small / "mixture.yaml").read_bytes() == spec
     assert sorted(path.name for path in small.iterdir()) == ["cells.csv", "mixture.lock.json", "mixture.yaml"]
 
@@ -177,7 +178,7 @@ def test_a_changed_spec_is_written_with_its_comments_and_plans_the_same(small: P
     assert printed["spec"] == out.read_text(encoding="utf-8")
     assert "budget: 200 steps  # for now" in printed["spec"]
     assert "catalog: ../cells.csv" in printed["spec"]
-    assert json.loads(run("plan", out, "--json").stdout)["steps"] == 200
+    assert json.loads(run("plan", out, "--json").stdout) == printed["after"]
     assert "error[file-exists]" in run("plan", small / "mixture.yaml", *change, code=1).stderr
 
 

@@ -44,7 +44,7 @@ def plan(
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Plan with a change; can be repeated.")
     ] = None,
     by: Annotated[
-        str | None, typer.Option("--by", metavar="COLUMN", help="The catalog's column that groups in --set are of.")
+        str | None, typer.Option("--by", metavar="COLUMN", help="The catalog column whose values `groups` keys name.")
     ] = None,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write the changed spec, with its comments.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,7 +35,7 @@ def plan_with(
     """Plan the spec in a file with changes, print both plans, and write the changed spec. Exit 1 if it is refused."""
     from mixture.planning.plan import make_plan, plan_json
     from mixture.planning.spec import decode_source, parse_spec, read_source
-    from mixture.planning.whatif import original_of, parse_changes, relocated_text, what_if
+    from mixture.planning.whatif import original_of, parse_changes, what_if
 
     if out is not None and os.path.lexists(out):
         place = Place(file=str(out))
@@ -44,15 +45,16 @@ def plan_with(
     spec = parse_spec(data, path=path)
     changes = parse_changes(settings, [phase.phase for phase in spec.phases], by=by)
     before = make_plan(spec, world_size=world_size)
-    changed = what_if(original_of(before, text), changes, world_size=world_size)
+    changed = what_if(original_of(before, text), changes, path=out, world_size=world_size)
+    if out is None:
+        changed = replace(changed, plan=_without_lines(changed.plan))
     is_refused = bool(changed.plan.refusals)
-    spec_text = changed.spec_text if out is None else relocated_text(changed, out)
     if out is not None and not is_refused:
         with output_file(out) as beside:
-            beside.write_text(spec_text, encoding="utf-8", newline="\n")
+            beside.write_text(changed.spec_text, encoding="utf-8", newline="\n")
     if as_json:
         plans = {"before": plan_json(before), "after": plan_json(changed.plan)}
-        print_json({**plans, "spec": spec_text, "remarks": list(changed.remarks)})
+        print_json({**plans, "spec": changed.spec_text, "remarks": list(changed.remarks)})
     else:
         show(before, changed, every=every)
         if out is not None and not is_refused:
@@ -73,3 +75,12 @@ def show(before: Plan, changed: WhatIf, *, every: bool) -> None:
         print(remark)
     print()
     show_findings(changed.plan, every=every)
+
+
+def _without_lines(plan: Plan) -> Plan:
+    """The plan of a spec that is in no file: its findings are at keys, and at no lines."""
+    findings = (
+        finding if finding.place is None else replace(finding, place=Place(path=finding.place.path))
+        for finding in plan.findings
+    )
+    return replace(plan, findings=tuple(findings))

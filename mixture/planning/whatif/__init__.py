@@ -5,7 +5,6 @@ from mixture.planning.whatif.faults import ChangesError, Faults
 from mixture.planning.whatif.heading import changed_name
 from mixture.planning.whatif.keys import parse_changes
 from mixture.planning.whatif.original import Original, PhaseWeights, original_of
-from mixture.planning.whatif.relocation import relocated_text
 from mixture.planning.whatif.shares import Points, Share, parse_share
 from mixture.planning.whatif.whatif import WhatIf, what_if
 
@@ -23,6 +22,5 @@ __all__ = [
     "original_of",
     "parse_changes",
     "parse_share",
-    "relocated_text",
     "what_if",
 ]

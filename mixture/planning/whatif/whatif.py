@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from mixture.errors import MixtureError, Place, SpecError
 from mixture.planning.catalog import TableFiles
@@ -13,6 +14,7 @@ from mixture.planning.whatif.changes import Changes, PhaseChange
 from mixture.planning.whatif.faults import Faults
 from mixture.planning.whatif.heading import changed_name, heading
 from mixture.planning.whatif.original import Original
+from mixture.planning.whatif.tables import relative_tables
 from mixture.planning.whatif.weights import ChangedWeights
 
 
@@ -34,6 +36,7 @@ def what_if(
     original: Original,
     changes: Changes,
     *,
+    path: Path | None = None,
     tables: TableFiles | None = None,
     beside: Sequence[str] = (),
     pools: Mapping[str, int] | None = None,
@@ -45,6 +48,7 @@ def what_if(
     In a phase with changed shares, named domains and groups get the shares that the change has. All other domains keep
     their proportions and share the rest; a remark says so.
 
+    path:    where the changed spec will be, from where its paths lead to the same tables; else the original's path
     tables:  the tables of the spec; read from the files that it names if not given
     beside:  names of tables for the heading of the changed spec
     pools, world_size: as in `make_plan`; seconds: as in `read_inputs`
@@ -57,18 +61,22 @@ def what_if(
     order = {phase.phase: i for i, phase in enumerate(spec.phases)}
     changes = replace(changes, phases=tuple(sorted(changes.phases, key=lambda one: order.get(one[0], -1))))
     edits, remarks = _edits(original, spec, changes)
+    path = path or original.path
+    moved = relative_tables(spec, path.parent)
     text, comments = original.text, ""
     if edits or changes.budget is not None:
-        text = edit_spec(text, edits, budget=changes.budget, name=changed_name(original.mixture))
+        text = edit_spec(text, edits, budget=changes.budget, name=changed_name(original.mixture), tables=moved)
         comments = heading(original.source, changes, beside)
+    elif moved:
+        text = edit_spec(text, {}, tables=moved)
     try:
-        changed = parse_spec((comments + text).encode(), path=original.path)
+        changed = parse_spec((comments + text).encode(), path=path)
         inputs = read_inputs(changed, tables=tables, catalog=original.catalog, seconds=seconds)
         plan = make_plan(changed, inputs, pools=pools, world_size=world_size)
     except MixtureError as error:
         # The reader has the original spec, which lacks the heading.
-        added, file = comments.count("\n"), str(original.path)
-        raise error.with_places(lambda place: _lines_up(place, added, file)) from error
+        added, files = comments.count("\n"), (str(path), str(original.path))
+        raise error.with_places(lambda place: _in_original(place, added, *files)) from error
     return WhatIf(plan, comments + text, remarks)
 
 
@@ -107,6 +115,7 @@ def _replays(spec: Spec, name: str) -> Iterator[Phase]:
             yield phase
 
 
-def _lines_up(place: Place, lines: int, file: str) -> Place:
-    in_spec = place.line is not None and place.file in (None, file)
-    return replace(place, line=place.line - lines) if in_spec and place.line is not None else place
+def _in_original(place: Place, added: int, changed: str, original: str) -> Place:
+    if place.line is None or place.file not in (None, changed):
+        return place
+    return replace(place, line=place.line - added, file=place.file and original)
