@@ -22,7 +22,7 @@ mixture.schedule mixture.planning.yamlfile mixture.planning.catalog
 mixture.lock mixture.planning.spec mixture.data.layout
 mixture.planning.plan mixture.data.texts
 mixture.planning.amend mixture.planning.compare mixture.planning.init mixture.planning.ladder mixture.data.writing
-mixture.data.token_files
+mixture.planning.whatif mixture.data.token_files
 mixture.planning.explain mixture.data.store mixture.data.ingest
 mixture.data.derived mixture.data.linking mixture.stream mixture.clusters
 mixture.formats mixture.adapters mixture.client mixture.testing

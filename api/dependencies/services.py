@@ -41,13 +41,14 @@ from api.refs import OtherRefText, Ref, RefText, parse_ref
 from api.registry import FEW_FOLDERS, BuiltinMixtures, Conditions, LoadedMixture, LogWatch, Stores, load_kept
 from api.settings import Settings
 from api.texts import KeptFacts, TypicalTexts
-from api.what_if import Changes, WhatIfAnswer
+from api.what_if import WhatIfAnswer
 from mixture.data.store import Store
 from mixture.errors import MixtureError, nearest
 from mixture.lock import Lock
 from mixture.planning.catalog import Catalog
 from mixture.planning.explain import Explanation
 from mixture.planning.plan import Groups, group
+from mixture.planning.whatif import Changes
 
 KEPT_LINEAGES = 128
 KEPT_GROUP_BYTES = 2**27

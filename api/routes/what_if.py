@@ -15,8 +15,10 @@ from api.answers import BodyRoute, JsonOnly, RequestBody, VisibleText
 from api.dependencies import AppServices, AskedMixture, Reads, Services
 from api.middleware import client_of, problems
 from api.registry import LoadedMixture
-from api.what_if import Asked, Changes, Faults, PhaseChange, WhatIfAnswer, read_share, what_if, what_if_answer
+from api.what_if import WhatIfAnswer, changes_refused, what_if, what_if_answer
 from mixture.planning.spec import Form
+from mixture.planning.whatif import Changes, Faults, PhaseChange, parse_share
+from mixture.planning.whatif import Share as ChangedShare
 
 MOST_BODY = 2**20
 """Bytes of a body: anybody may send one."""
@@ -130,15 +132,16 @@ def changes_of(asked: WhatIfAsked) -> Changes:
     """The changes that a body asks for. Raises Problem 422 with all that are no shares, each with where it stands."""
     faults = Faults()
     phases = tuple((name, _phase(name, one, faults)) for name, one in sorted(asked.phases.items()))
-    faults.refuse()
+    with changes_refused():
+        faults.finish()
     return Changes(phases=phases, budget=asked.budget or None, by=asked.by)
 
 
 def _phase(name: str, one: ChangedPhase, faults: Faults) -> PhaseChange:
     extents = [(form, value) for form in Form if (value := getattr(one, form.value))]
-    read: dict[str, list[tuple[str, Asked]]] = {"shares": [], "groups": []}
-    for kind, shares in read.items():
-        for key, text in sorted(getattr(one, kind).items()):
+    read: dict[str, list[tuple[str, ChangedShare]]] = {"weights": [], "groups": []}
+    for kind, texts in (("weights", one.shares), ("groups", one.groups)):
+        for key, text in sorted(texts.items()):
             with faults.at("phases", name, kind, key):
-                shares.append((key, read_share(key, text)))
-    return PhaseChange(tuple(read["shares"]), tuple(read["groups"]), extents[0] if extents else None)
+                read[kind].append((key, parse_share(key, text)))
+    return PhaseChange(tuple(read["weights"]), tuple(read["groups"]), extents[0] if extents else None)

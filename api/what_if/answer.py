@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from api.models import FindingShown
 from api.refs import DIGEST
 from api.registry import LoadedMixture
-from api.what_if.what_if import WhatIf
 from mixture.planning.plan import finding_json, fraction_of, tokens_over_cap
+from mixture.planning.whatif import WhatIf
 
 
 class _Frozen(BaseModel):
@@ -107,7 +107,7 @@ def what_if_answer(mixture: LoadedMixture, found: WhatIf) -> WhatIfAnswer:
             for d, one in enumerate(plan.domains)
         ),
         findings=tuple(FindingShown.model_validate(finding_json(one)) for one in plan.findings),
-        said=found.said,
+        said=found.remarks,
         spec=found.spec_text,
     )
 

@@ -6,6 +6,7 @@ from mixture.lock.lineage import lineage_of, parting_step
 from mixture.lock.lock import FORMAT, Accepted, Amends, Checked, Lock, LockPhase, Mask, look_up, with_digest
 from mixture.lock.mask_file import MaskedDocument, MaskedRange, MaskLine, read_mask_file
 from mixture.lock.masks import in_order, mask_faults, without_masked
+from mixture.lock.replacement import check_replaceable, lock_to_replace
 
 __all__ = [
     "Accepted",
@@ -19,12 +20,14 @@ __all__ = [
     "MaskLine",
     "MaskedDocument",
     "MaskedRange",
+    "check_replaceable",
     "goes_on",
     "goes_on_as_locked",
     "in_order",
     "joined",
     "lineage_of",
     "lock_text",
+    "lock_to_replace",
     "look_up",
     "mask_faults",
     "parse_lock",

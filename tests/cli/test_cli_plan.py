@@ -154,3 +154,53 @@ def test_all_errors_of_a_spec_are_shown_at_once_with_their_places(small: Path, r
     assert "did you mean 'sequence_length'?" in shown
     assert "mixture.yaml:9:" in shown
     assert shown.count("error[") >= 2
+
+
+def test_a_spec_is_planned_with_changes_before_and_after(small: Path, run) -> None:
+    spec = (small / "mixture.yaml").read_bytes()
+    settings = ("--set", "budget=200 steps", "--set", "phases.first.weights.a=+10")
+    shown = run("plan", small / "mixture.yaml", *settings).stdout
+    for words in ("100 → 200", "A: before", "B: after", "50% → 60%", "each is multiplied by 0.8", "Findings"):
+        assert words in shown
+    assert "\nphases[1].weights: warning: domain-missing-in-phase" in shown, "the changed spec is in no file"
+    assert (small / "mixture.yaml").read_bytes() == spec
+    assert sorted(path.name for path in small.iterdir()) == ["cells.csv", "mixture.lock.json", "mixture.yaml"]
+
+
+def test_a_changed_spec_is_written_with_its_comments_and_plans_the_same(small: Path, run) -> None:
+    edit(small / "mixture.yaml", "budget: 100 steps", "budget: 100 steps  # for now")
+    (small / "specs").mkdir()
+    out = small / "specs" / "longer.yaml"
+    change = ("--set", "budget=200 steps", "-o", out, "--json")
+    printed = json.loads(run("plan", small / "mixture.yaml", *change).stdout)
+    assert sorted(printed) == ["after", "before", "remarks", "spec"]
+    assert (printed["before"]["steps"], printed["after"]["steps"]) == (100, 200)
+    assert printed["spec"] == out.read_text(encoding="utf-8")
+    assert "budget: 200 steps  # for now" in printed["spec"]
+    assert "catalog: ../cells.csv" in printed["spec"]
+    assert json.loads(run("plan", out, "--json").stdout) == printed["after"]
+    assert "error[file-exists]" in run("plan", small / "mixture.yaml", *change, code=1).stderr
+
+
+def test_changes_that_are_refused_exit_1_and_write_nothing(small: Path, run) -> None:
+    out = small / "more.yaml"
+    refused = run("plan", small / "mixture.yaml", "--set", "budget=200 steps", "--world-size", 3, "-o", out, code=1)
+    assert "batch-not-divisible" in refused.stdout
+    assert "not written" in refused.stderr
+    wrong = ("--set", "phases.frist.share=50%", "--set", "budgt=17T", "--set", "phases.first.weights.a=10%")
+    failed = run("plan", small / "mixture.yaml", *wrong, "-o", out, code=1).stderr
+    assert "error[unknown-phase]: phases.frist.share: there is no phase 'frist' (did you mean 'first'?)" in failed
+    assert "error[unknown-key]: budgt: unknown key (did you mean 'budget'?)" in failed
+    share = ("--set", "phases.second.share=25%")
+    assert "error[phases-miss-budget]" in run("plan", small / "mixture.yaml", *share, code=1).stderr
+    assert not out.exists()
+
+
+def test_groups_of_a_change_are_of_a_column(small: Path, run) -> None:
+    (small / "cells.csv").write_text("domain,tokens,kind\na,200000,x\nb,90000,y\nc,1000000,y\n", encoding="utf-8")
+    change = ("--set", "phases.first.groups.y=75%", "--json")
+    printed = json.loads(run("plan", small / "mixture.yaml", *change, "--by", "kind").stdout)
+    shares = [domain["weight"]["ratio"] for domain in printed["after"]["phases"][0]["domains"]]
+    assert shares == ["1/4", "9/20", "3/10"]
+    assert "error[unknown-column]" in run("plan", small / "mixture.yaml", *change, code=1).stderr
+    assert "need --set" in run("plan", small / "mixture.yaml", "--by", "kind", code=2).stderr

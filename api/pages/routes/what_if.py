@@ -19,9 +19,10 @@ from api.pages.render import asked_page_format, page_answer, page_known
 from api.registry import LoadedMixture, overview_of
 from api.routes.mixtures import SPEC_MEDIA_TYPE
 from api.routes.what_if import WhatIfAsked, changes_of, planned_anew
-from api.what_if import WhatIfAnswer, changed_name, check_whole
+from api.what_if import WhatIfAnswer, check_whole
 from mixture.errors import MixtureError
 from mixture.planning.catalog import Overview
+from mixture.planning.whatif import changed_name
 
 router = APIRouter(tags=["pages"], dependencies=[Reads])
 SHOWN_STATUS = 422

@@ -20,7 +20,7 @@ from mixture.cli.output import (
     terminal_width,
     width_of,
 )
-from mixture.cli.planning.plan import SHOWN_DOMAINS, WorldSize, agree, counts_as, replaced, require, store_of
+from mixture.cli.planning.plan import SHOWN_DOMAINS, WorldSize, agree, counts_as, require, store_of
 from mixture.cli.planning.steps import STEP_HELP, StepText, parse_step
 from mixture.errors import MixtureError
 
@@ -96,7 +96,7 @@ def amend(
 ) -> None:
     """Change a run from step N on: budget, boundaries, weights, context, text. What is before N stays, to the token."""
     from mixture.data.store import open_store
-    from mixture.lock import Amendment, parting_step, read_lock, write_lock
+    from mixture.lock import Amendment, lock_to_replace, parting_step, read_lock, write_lock
     from mixture.planning.amend import amend as amend_lock
     from mixture.planning.amend import amended_json
     from mixture.planning.plan import finding_json, weight_findings, with_masks
@@ -131,7 +131,7 @@ def amend(
         new = with_masks(new, taken)
         if not taken:
             print(f"{mask}: nothing of it is in the run, or it is down already", file=sys.stderr)
-    held = None if out is None else replaced(out.resolve())
+    held = None if out is None else lock_to_replace(out.resolve())
     if out is not None:
         write_lock(new, out.resolve())
     if as_json:

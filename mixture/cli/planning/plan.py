@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mixture.cli.output import AsJson, plain, print_json, print_styled, print_table, table, terminal_width, width_of
-from mixture.errors import LockError, Place
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -21,6 +20,10 @@ if TYPE_CHECKING:
     from mixture.planning.spec import Spec
 
 SHOWN_DOMAINS = 40
+EXAMPLES = (
+    "Examples: mixture plan mixtures/demo/mixture.yaml --world-size 8 ·"
+    " mixture plan mixtures/demo/mixture.yaml --set budget=17B --set phases.pretraining.weights.math=+2"
+)
 
 SpecFile = Annotated[Path, typer.Argument(metavar="SPEC", help="A mixture spec, a YAML file.")]
 WorldSize = Annotated[
@@ -30,21 +33,50 @@ WorldSize = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the program."""
-    app.command(epilog="Example: mixture plan mixtures/demo/mixture.yaml --world-size 8")(plan)
+    app.command(epilog=EXAMPLES)(plan)
     app.command(epilog="Example: mixture lock mixtures/demo/mixture.yaml --check")(lock)
 
 
 def plan(
     spec: SpecFile,
     world_size: WorldSize = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Plan with a change; can be repeated.")
+    ] = None,
+    by: Annotated[
+        str | None, typer.Option("--by", metavar="COLUMN", help="The catalog column whose values `groups` keys name.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write the changed spec, with its comments.")
+    ] = None,
     *,
     every: Annotated[bool, typer.Option("--all", help="Show every domain, not only the ones read most.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Work a spec out: steps, tokens and epochs, and what would go wrong. Exit 1 where an error is not accepted."""
+    """Work a spec out: steps, tokens and epochs, and what would go wrong. Exit 1 where an error is not accepted.
+
+    --set plans the spec with changes and compares before and after. The spec file stays as it is. KEY is one of
+
+    - budget: 17T, 30000 steps
+
+    - phases.NAME.share, .tokens, .steps or .until: the length or the end of a phase
+
+    - phases.NAME.weights.DOMAIN: a domain's share of the phase, 10% or 0.1; +5 and -5 add percentage points
+
+    - phases.NAME.groups.VALUE: the same for all domains with this value in the column --by
+
+    Domains that no change names keep their proportions and share the rest of the phase.
+    """
     from mixture.planning.plan import make_plan, plan_json
     from mixture.planning.spec import load_spec
 
+    if settings:
+        from mixture.cli.planning.whatif import plan_with
+
+        plan_with(spec, settings, by=by, out=out, world_size=world_size, every=every, as_json=as_json)
+        return
+    if by is not None or out is not None:
+        raise typer.BadParameter("--by and -o need --set")
     made = make_plan(load_spec(spec), world_size=world_size)
     if as_json:
         print_json(plan_json(made))
@@ -71,7 +103,7 @@ def lock(
 ) -> None:
     """Fix the whole run in a small file: the same lock is the same run, to the token, on every machine."""
     from mixture.data.store import open_store
-    from mixture.lock import lock_text, read_lock, write_lock
+    from mixture.lock import check_replaceable, lock_text, lock_to_replace, read_lock, write_lock
     from mixture.planning.plan import check_lock, finding_json, make_lock, make_plan
     from mixture.planning.spec import load_spec
     from mixture.schedule import agreed_steps
@@ -98,23 +130,9 @@ def lock(
     require(made, says=not as_json)
     fixed = make_lock(made, content=contents)
     agree(text, fixed)
-    old = replaced(path)
-    if old is not None and old.amends is not None:
-        raise LockError(
-            f"this lock was amended at step {old.amends.step:,}: made anew it would read something else before it",
-            code="lock-amended",
-            place=Place(file=str(path)),
-            hint="`mixture amend` changes it, --check says whether the spec gives it, and -o writes elsewhere",
-            step=old.amends.step,
-        )
-    if old is not None and old.data.pools:
-        raise LockError(
-            f"this lock keeps {len(old.data.pools):,} domains to pools, which no spec says: made anew it reads them"
-            " whole",
-            code="lock-has-pools",
-            place=Place(file=str(path)),
-            hint="`mixture ladder` makes such locks, --check says whether the spec gives it, and -o writes elsewhere",
-        )
+    old = lock_to_replace(path)
+    if old is not None:
+        check_replaceable(old, path)
     is_same = old is not None and lock_text(old) == lock_text(fixed)
     if not is_same:
         write_lock(fixed, path)
@@ -167,22 +185,6 @@ def agree(store: Store | None, lock: Lock) -> None:
         raise wrong
 
 
-REPLACEABLE = frozenset({"lock-outdated", "lock-field", "lock-digest", "lock-not-canonical", "lock-self-check"})
-"""What may be wrong with a lock that is made anew. What is no lock at all is somebody's file, and stays."""
-
-
-def replaced(path: Path) -> Lock | None:
-    """The lock that a new one takes the place of, if there is one that can be read."""
-    from mixture.lock import read_lock
-
-    try:
-        return read_lock(path)
-    except LockError as error:
-        if error.code == "lock-missing" or error.code in REPLACEABLE:
-            return None
-        raise
-
-
 def show(plan: Plan, *, most: int | None) -> None:
     """Print a plan as tables; of its domains the `most` that are read most, or all."""
     from rich.markup import escape
@@ -207,10 +209,15 @@ def show(plan: Plan, *, most: int | None) -> None:
     print(
         f"{left:,} tokens stand behind the last whole sequence of {longest:,} of their domains: no epoch reads them\n"
     )
+    show_findings(plan, every=most is None)
+
+
+def show_findings(plan: Plan, *, every: bool) -> None:
+    """Print a plan's findings, alike ones in one line or every one."""
     refusing = len(plan.refusals)
     refuse = "refuses" if refusing == 1 else "refuse"
     print_styled(f"[bold]Findings[/bold]: {len(plan.findings)}, {refusing or 'none'} of them {refuse} a lock")
-    for finding in plan.summaries if most is not None else plan.findings:
+    for finding in plan.findings if every else plan.summaries:
         print_styled(_styled(finding))
 
 
