@@ -6,6 +6,7 @@ Bodies are decoded and checked in threads of their own, in linear time: a large 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Annotated, Any, cast
@@ -23,6 +24,8 @@ from mixture.json_text import RepeatedKeyError, unique_object
 from mixture.names import is_blank, odd_character
 
 LONGEST_SHOWN = 100
+_TEXT = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)', re.DOTALL)
+"""One that is not closed goes to the end: else each quote within it would begin another search."""
 
 
 def _visible(text: str) -> str:
@@ -58,6 +61,8 @@ class BodyRoute(APIRoute):
 
     most_body_bytes: int | None = None
     most_body_texts: int | None = None
+    most_body_values: int = 500_000
+    """Names and values outside of texts: decoding millions of them takes seconds, and gigabytes."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """The handler of a request. Raises what `turn` does."""
@@ -90,9 +95,11 @@ class BodyRequest(Request):
         """
         assert isinstance(route, BodyRoute)
         body = await self._whole(route.most_body_bytes)
-        most = route.most_body_texts
+        most, most_values = route.most_body_texts, route.most_body_values
         if most is not None and body.count(b'"') > 2 * most:
-            raise Problem(422, f"a body has at most {most:,} texts here, names and values")
+            raise _too_many(f"{most:,} texts", "names and values")
+        if not await anyio.to_thread.run_sync(_has_few, body, most_values, limiter=threads_of(Work.BODIES)):
+            raise _too_many(f"{most_values:,} values", "names counted")
         if body:
             assert route.body_field is not None
             model = cast(type[BaseModel], route.body_field.field_info.annotation)
@@ -114,6 +121,20 @@ class BodyRequest(Request):
 
         self._receive = bounded
         return await self.body()
+
+
+def _too_many(most: str, counted: str) -> Problem:
+    detail = f"a body has at most {most} here, {counted}"
+    return Problem(422, detail, errors=[{"in": "body", "detail": detail}])
+
+
+def _has_few(body: bytes, most: int) -> bool:
+    """Whether a body has no more names and values than that; what is within texts does not count."""
+    return _marks(body) <= most or _marks(_TEXT.sub(b"", body)) <= most
+
+
+def _marks(body: bytes) -> int:
+    return sum(body.count(mark) for mark in (b",", b":", b"[", b"{"))
 
 
 def _decoded(body: bytes, model: type[BaseModel]) -> BaseModel:

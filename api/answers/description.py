@@ -33,7 +33,7 @@ TAGS = {
 }
 READS: list[dict[str, list[str]]] = [{"token": []}]
 """What an operation that reads, and writes nothing, asks of a caller: no scope of a token."""
-ANYWHERE = (429, 500)
+ANYWHERE = (414, 429, 431, 500)
 """Problems of every operation."""
 WITH_ROUTES = (401, 403, 404, 406, 422, 503)
 """Problems of every operation below /v1."""

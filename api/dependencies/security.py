@@ -20,7 +20,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer, SecurityS
 from api.answers import BodyRequest, BodyRoute
 from api.database import RunRecord, Scope, TokenRecord, token_hash
 from api.dependencies.services import AppServices, Services, services_of
-from api.middleware import Problem
+from api.middleware import Problem, client_of
 
 BEARER = HTTPBearer(auto_error=False, scheme_name="token", description="A token made by `mixture tokens create`.")
 BEARER_HINT = "Authorization: Bearer TOKEN, with what `mixture tokens create` printed"
@@ -120,8 +120,14 @@ class TokenFirst(BodyRoute):
         caller = await _caller(request, services, await BEARER(request))
         await writer(scopes, caller)
         await request.read(self)  # kept by the request: a slow one must not hold a place
-        async with services.write_places[Scope(scopes.scopes[0])].place():
+        async with services.write_places[Scope(scopes.scopes[0])].place(_waits_as(request, caller)):
             yield
+
+
+def _waits_as(request: Request, caller: Caller | None) -> str:
+    """Who waits for itself: who publishes by its token, wherever it is; reports of a token by where they come from."""
+    name = caller.name if caller else ""
+    return name if caller and caller.may(Scope.PUBLISH) else f"{name} {client_of(request.scope)}"
 
 
 def _scopes(dependant: Dependant) -> Iterator[str]:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from api.middleware.problems import Problem
 
 LONGEST_SHOWN = 100
+MOST_RANGES = 64
+"""The next ones are not read: browsers send up to ten."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,7 @@ class _Range:
 
 def _ranges(header: str) -> list[_Range]:
     found = []
-    for place, part in enumerate(header.split(",")):
+    for place, part in enumerate(header.split(",", MOST_RANGES)[:MOST_RANGES]):
         media, *parameters = (piece.strip().lower() for piece in part.split(";"))
         said = next((text[2:] for text in parameters if text.startswith("q=")), "1")
         try:

@@ -9,10 +9,11 @@ import secrets
 import time
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.middleware.limits import client_of
+from api.middleware.metrics import CLIENT_LEFT
 from api.middleware.problems import Problem, answer
 
 TRACE_HEADER = "X-Request-ID"
@@ -64,6 +65,8 @@ class Edge:
 
         try:
             await self.app(scope, receive, sending)
+        except ClientDisconnect:
+            status = CLIENT_LEFT  # before its body was there: nobody is answered, and nothing went wrong here
         except Exception:
             # The text of an exception nobody foresaw may hold anything; it goes to the log, not to the client.
             logger.exception("%s %s failed, trace %s", scope["method"], scope["path"], trace_id)

@@ -37,6 +37,10 @@ MOST_WHAT_IFS_WAITING = 8
 WHAT_IF_WAIT_SECONDS = 10.0
 BODY_SECONDS = 20.0
 """How long a client may send nothing of a body that it has begun: 64 kB, or the rest of it, count."""
+LONGEST_HEADER = 8192
+"""Bytes of one header. Some are read in more than linear time."""
+MOST_PARAMETERS = 1100
+"""Of a query: a thousand positions, and what is asked of them."""
 STEP_BYTES = 1 << 16
 BODIES_BYTES = 256 << 20
 """Of all bodies that are there in part or whole, until their requests are answered; of one client half of that."""
@@ -137,22 +141,29 @@ class WritePlaces:
     however long a plan takes, and however long the database is written to by another process."""
 
     def __init__(
-        self, at_once: int, *, most_waiting: int, seconds: float, busy: str = "too many requests wait to write"
+        self,
+        at_once: int,
+        *,
+        most_waiting: int,
+        seconds: float,
+        each: int = 1,
+        busy: str = "too many requests wait to write",
     ) -> None:
         self._told = busy
+        self._each = each
         self._limiter = anyio.CapacityLimiter(at_once)
         self._clients: dict[str, anyio.CapacityLimiter] = {}
         self._most_waiting = most_waiting
         self._seconds = seconds
 
     @asynccontextmanager
-    async def place(self, client: str | None = None) -> AsyncIterator[None]:
+    async def place(self, client: str) -> AsyncIterator[None]:
         """A place while the block runs. Raises Problem 503 `busy` where there is none in time, or too many wait.
 
-        client: who waits for itself: of its requests, one at a time waits for a place among those of others
+        client: who waits for itself: of its requests, `each` at a time wait for a place among those of others
         """
-        own = [] if client is None else [self._clients.setdefault(client, anyio.CapacityLimiter(1))]
-        needed = [*own, self._limiter]
+        own = self._clients.setdefault(client, anyio.CapacityLimiter(self._each))
+        needed = (own, self._limiter)
         try:
             if any(
                 limiter.available_tokens <= 0 and limiter.statistics().tasks_waiting >= self._most_waiting
@@ -169,9 +180,8 @@ class WritePlaces:
                     raise self._busy() from None
                 yield
         finally:
-            for limiter in own:
-                if not limiter.borrowed_tokens and not limiter.statistics().tasks_waiting:
-                    self._clients.pop(client or "", None)
+            if not own.borrowed_tokens and not own.statistics().tasks_waiting:
+                self._clients.pop(client, None)
 
     def _busy(self) -> Problem:
         return Problem(503, self._told, code="busy", headers={"Retry-After": "5"})
@@ -181,7 +191,9 @@ def write_places() -> Mapping[TokenScope, WritePlaces]:
     """The places of one copy, for each scope that lets a request write."""
     return {
         TokenScope.PUBLISH: WritePlaces(PLANS_AT_ONCE, most_waiting=MOST_WAITING, seconds=WRITE_WAIT_SECONDS),
-        TokenScope.RUN: WritePlaces(REPORTS_AT_ONCE, most_waiting=MOST_WAITING, seconds=WRITE_WAIT_SECONDS),
+        TokenScope.RUN: WritePlaces(
+            REPORTS_AT_ONCE, most_waiting=MOST_WAITING, seconds=WRITE_WAIT_SECONDS, each=REPORTS_AT_ONCE // 2
+        ),
     }
 
 
@@ -214,7 +226,7 @@ class Limits:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        problem = self._too_often(scope) or self._refused_body(Headers(scope=scope))
+        problem = self._too_often(scope) or _refused_head(scope) or self._refused_body(Headers(scope=scope))
         if problem is not None:
             await answer(Request(scope), problem)(scope, receive, send)
             return
@@ -278,3 +290,13 @@ class Limits:
     def _too_large(self) -> Problem:
         most = self._max_body_bytes
         return Problem(413, f"a body has at most {most:,} bytes", facts={"max_body_bytes": most})
+
+
+def _refused_head(scope: Scope) -> Problem | None:
+    """What a head may not have: it is looked through on the loop, before anything of a request is known."""
+    name = next((name for name, value in scope["headers"] if len(value) > LONGEST_HEADER), None)
+    if name is not None:
+        return Problem(431, f"the header {name.decode('latin-1')[:100]!r} has more than {LONGEST_HEADER:,} bytes")
+    if scope["query_string"].count(b"&") >= MOST_PARAMETERS:
+        return Problem(414, f"the query has more than {MOST_PARAMETERS:,} parameters")
+    return None

@@ -23,6 +23,8 @@ from mixture._version import __version__
 disable_created_metrics()  # type: ignore[no-untyped-call]  # a third of all lines, and nothing that Prometheus needs
 
 MULTIPROCESS = "PROMETHEUS_MULTIPROC_DIR"
+CLIENT_LEFT = 499
+"""The status, in figures and logs, of a request whose client left before it was answered."""
 OTHER = "other"
 """The handler of requests that no route takes: addresses are anyone's, and must not become labels."""
 
@@ -78,7 +80,7 @@ class Measured:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        began, status, asked, answered = time.perf_counter(), 500, 0, 0
+        began, status, asked, answered = time.perf_counter(), CLIENT_LEFT, 0, 0
 
         async def counted() -> Message:
             nonlocal asked

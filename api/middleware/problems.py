@@ -55,11 +55,13 @@ CODES: Mapping[int, str] = {
     409: "conflict",
     412: "precondition-failed",
     413: "body-too-large",
+    414: "query-too-long",
     415: "media-type-unsupported",
     416: "range-not-satisfiable",
     422: "invalid-request",
     428: "precondition-required",
     429: "too-many-requests",
+    431: "header-too-long",
     500: "internal-error",
     503: "unavailable",
 }

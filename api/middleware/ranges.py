@@ -6,6 +6,7 @@ An answer is made once for a reader's questions: its bytes are kept by its entit
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,8 +20,11 @@ from api.middleware.problems import Problem, documented
 MOST_BYTES = 64 * 2**20
 """Of an answer that has parts."""
 MOST_KEPT = 2 * MOST_BYTES
-_PART = re.compile(r"\s*(?P<first>\d{0,18})\s*-\s*(?P<last>\d{0,18})\s*", re.ASCII)
+_PART = re.compile(r"(?P<first>\d{0,18})-(?P<last>\d{0,18})", re.ASCII)
 _HEAD = "is_head"
+MOST_AT_ONCE = 4
+WAIT_SECONDS = 10.0
+_MAKING = threading.BoundedSemaphore(MOST_AT_ONCE)
 
 PARTS: dict[int | str, dict[str, Any]] = {
     206: {"description": "The part that `Range` asks for; with `If-Range`, where that is the answer's entity tag."},
@@ -71,16 +75,32 @@ def ranged_answer(
     """An answer, or the part of it that the request asks for.
 
     Several parts at a time are answered with the whole, as the RFC lets a server do. Raises Problem 416
-    `range-not-satisfiable`, with the size, and what `make` raises.
+    `range-not-satisfiable`, with the size, 503 `busy`, and what `make` raises.
     """
     kept = request.app.state.services.ranged
-    whole: Whole = kept.get(fresh.tag, make) if asks_for_parts(request) else kept.peek(fresh.tag) or make()
+    if asks_for_parts(request):
+        whole: Whole = kept.get(fresh.tag, lambda: _made_in_turn(make))
+    else:
+        whole = kept.peek(fresh.tag) or make()
     content, headers = whole.content, headers | {**whole.headers, "Accept-Ranges": "bytes"}
     part = _asked_part(request, fresh, len(content))
     if part is None:
         return Response(content, headers=headers, media_type=media_type)
     headers["Content-Range"] = f"bytes {part.start}-{part.stop - 1}/{len(content)}"
     return Response(content[part.start : part.stop], 206, headers, media_type)
+
+
+def _made_in_turn(make: Callable[[], Whole]) -> Whole:
+    """A whole answer, of which a few are made at a time: each is in memory before it is counted with those kept.
+
+    Raises Problem 503 `busy`.
+    """
+    if not _MAKING.acquire(timeout=WAIT_SECONDS):
+        raise Problem(503, "too many answers are made to give parts of", code="busy", headers={"Retry-After": "5"})
+    try:
+        return make()
+    finally:
+        _MAKING.release()
 
 
 def _asked_part(request: Request, fresh: Freshness, size: int) -> range | None:
@@ -91,7 +111,7 @@ def _asked_part(request: Request, fresh: Freshness, size: int) -> range | None:
     same = request.headers.get("if-range", f'"{fresh.tag}"') == f'"{fresh.tag}"'
     if unit.strip().lower() != "bytes" or "," in ranges or not same:
         return None
-    found = _PART.fullmatch(ranges)
+    found = _PART.fullmatch("".join(ranges.split()))
     first, last = (found["first"], found["last"]) if found else ("", "")
     if first:
         part = range(int(first), min(int(last) + 1 if last else size, size))

@@ -22,7 +22,7 @@ MOST_WAITING = 256
 class Turns:
     """Middleware: a request has its turn until its answer begins; what is streamed then has places of its own.
 
-    A request whose client has left while it waited is not worked on. One that was begun keeps its turn until its thread
+    A request whose client has left is not worked on. One that was begun keeps its turn until its thread
     ends, whether or not somebody still waits for it.
 
     clients: those with a read under way, by address
@@ -55,19 +55,17 @@ class Turns:
             await send(message)
 
         with ExitStack() as turn:
-            waits = turns.available_tokens <= 0
             try:
                 await turns.acquire_on_behalf_of(turn)
             finally:
                 self._forget(client)
             turn.callback(self._forget, client)
             turn.callback(turns.release_on_behalf_of, turn)
-            if waits:
-                with anyio.CancelScope() as at_once:
-                    at_once.cancel()
-                    first = await receive()
-                if first is not None and first["type"] == "http.disconnect":
-                    return
+            with anyio.CancelScope() as at_once:
+                at_once.cancel()
+                first = await receive()
+            if first is not None and first["type"] == "http.disconnect":
+                return
             await self.app(scope, again, begun)
 
     def _forget(self, client: str) -> None:

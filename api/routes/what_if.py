@@ -51,6 +51,7 @@ class SmallBody(BodyRoute):
     """A route whose bodies are small, whatever others may send."""
 
     most_body_bytes = MOST_BODY
+    most_body_values = 48_000
     most_body_texts = 24_000  # MOST_SHARES, and as much as there can be beside them
 
 

@@ -60,14 +60,14 @@ def test_places_of_writers_are_waited_for_so_long_and_by_so_many():
 
         async def ask() -> None:
             try:
-                async with places.place():
+                async with places.place("a"):
                     raise AssertionError("there is no place")
             except Problem as problem:
                 refused.append(problem)
 
-        async with places.place():
+        async with places.place("a"):
             await asyncio.gather(*(ask() for _ in range(3)))
-        async with places.place():
+        async with places.place("a"):
             pass
         return refused
 

@@ -145,3 +145,41 @@ def test_bodies_that_are_sent_at_once_have_so_many_bytes(make_app, monkeypatch):
         assert other.recv(1 << 16).startswith(b"HTTP/1.1 422 ")
         with sending(url, b" " * (400 << 10) + b"x", declared=(400 << 10) + 1) as later:
             assert later.recv(1 << 16).startswith(b"HTTP/1.1 422 "), "what was held is given back"
+
+
+def test_long_headers_and_queries_of_very_many_parameters_are_refused_before_they_are_read(make_app):
+    app = make_app()
+    for header in ("Accept", "Range", "X-Anything"):
+        answer = ask(app, "GET", "/v1/mixtures", headers={header: "," * 8193})
+        assert (answer.status_code, answer.headers["x-error-code"]) == (431, "header-too-long")
+        assert header.lower() in answer.json()["detail"]
+        assert ask(app, "GET", "/v1/mixtures", headers={header: "," * 8192}).status_code != 431
+    answer = ask(app, "GET", "/v1/mixtures/demo/positions?" + "&".join(["at=1"] * 1101))
+    assert (answer.status_code, answer.headers["x-error-code"]) == (414, "query-too-long")
+    assert ask(app, "GET", "/v1/mixtures/demo/positions?" + "&".join(["at=1"] * 1000)).status_code == 200
+
+
+def test_a_client_that_left_before_its_body_was_there_is_no_error_of_the_service(make_app, caplog):
+    async def leaves() -> None:
+        scope = {
+            "type": "http", "method": "POST", "path": "/v1/mixtures/demo/what-if", "query_string": b"", "root_path": "",
+            "headers": [(b"content-type", b"application/json"), (b"content-length", b"10")], "client": ("a", 1),
+        }  # fmt: skip
+        messages = iter([{"type": "http.request", "body": b"{", "more_body": True}, {"type": "http.disconnect"}])
+
+        async def receive() -> dict[str, object]:
+            return next(messages)
+
+        async def send(message: dict[str, object]) -> None:
+            sent.append(message)
+
+        await app(scope, receive, send)
+
+    app, sent = make_app(), []
+    with caplog.at_level("INFO"):
+        asyncio.run(leaves())
+    assert sent == []
+    (line,) = [json.loads(record.message) for record in caplog.records if record.name == "mixture.writes"]
+    assert line["status"] == 499
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []
+    assert 'status="499"' in app.state.services.metrics.text().decode()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pyarrow.parquet as pq
 import pytest
 from api_helpers import serving
@@ -94,3 +96,14 @@ def test_a_reader_of_parquet_by_url_reads_the_columns_that_it_asks_for(client):
         read = pq.read_table(file, columns=["domain", "position"])
     assert read.num_rows == 30_000
     assert read["position"].to_pylist()[-1] == 29_999
+
+
+def test_few_answers_are_made_at_a_time_to_give_parts_of(client, monkeypatch):
+    monkeypatch.setattr("api.middleware.ranges._MAKING", threading.BoundedSemaphore(1))
+    monkeypatch.setattr("api.middleware.ranges.WAIT_SECONDS", 0.01)
+    address = "/v1/mixtures/demo/positions.csv?start=77&count=1234"
+    with ranges._MAKING:
+        answer = client.get(address, headers={"Range": "bytes=0-9"})
+        assert (answer.status_code, answer.headers["x-error-code"]) == (503, "busy")
+        assert client.get(address).status_code == 200
+    assert client.get(address, headers={"Range": "bytes= 0 - 9"}).status_code == 206

@@ -76,7 +76,7 @@ def test_writing_takes_a_token_with_the_scope(make_app):
     assert code(ask(app, "POST", "/report", headers=bearer(runs))) == (401, "token-unknown")
 
 
-@pytest.mark.parametrize("secret", ["", "x", "mixture_" + "a" * 43, "a" * 10_000, "\xff"])
+@pytest.mark.parametrize("secret", ["", "x", "mixture_" + "a" * 43, "a" * 8_000, "\xff"])
 def test_a_token_that_is_not_known_is_refused_where_reading_is_open_too(make_app, secret: str):
     answer = ask(make_app(), "GET", "/v1/mixtures", headers={"authorization": f"Bearer {secret}".encode("latin-1")})
     assert answer.status_code == 401

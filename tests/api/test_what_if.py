@@ -297,12 +297,12 @@ def test_one_is_planned_at_a_time_and_who_would_wait_behind_too_many_is_told_so(
 
         async def one() -> None:
             try:
-                async with places.place():
+                async with places.place("anybody"):
                     await asyncio.sleep(0)
             except Problem as problem:
                 refused.append(problem)
 
-        async with places.place():
+        async with places.place("anybody"):
             waiting = [asyncio.create_task(one()) for _ in range(20)]
             while len(refused) < 12:
                 await asyncio.sleep(0)
