@@ -190,7 +190,9 @@ class WritePlaces:
 def write_places() -> Mapping[TokenScope, WritePlaces]:
     """The places of one copy, for each scope that lets a request write."""
     return {
-        TokenScope.PUBLISH: WritePlaces(PLANS_AT_ONCE, most_waiting=MOST_WAITING, seconds=WRITE_WAIT_SECONDS),
+        TokenScope.PUBLISH: WritePlaces(
+            PLANS_AT_ONCE, most_waiting=MOST_WAITING, seconds=WRITE_WAIT_SECONDS, each=PLANS_AT_ONCE
+        ),
         TokenScope.RUN: WritePlaces(
             REPORTS_AT_ONCE, most_waiting=MOST_WAITING, seconds=WRITE_WAIT_SECONDS, each=REPORTS_AT_ONCE // 2
         ),
