@@ -3,7 +3,7 @@
 
     python tests/break_rules.py [NUMBER …]
 
-A copy of the last commit is changed, never the files here. It takes some ten minutes and is no part of CI: run it after tests were
+A copy of the last commit is changed, never the files here. It takes some twenty minutes and is no part of CI: run it after tests were
 merged, shortened or moved. SCHEDULE_ORACLE, where it is set, is used.
 """
 
