@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
+LONGEST_SECONDS = 300
 
 
 class Break(NamedTuple):
@@ -127,8 +128,14 @@ def survives(copy: Path, broken: Break) -> bool:
         *broken.tests.split(),
     ]
     environment = os.environ | {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
-    path.write_text(text, encoding="utf-8")
+    try:
+        done = subprocess.run(
+            command, cwd=copy, env=environment, capture_output=True, text=True, check=False, timeout=LONGEST_SECONDS
+        )
+    except subprocess.TimeoutExpired:
+        return False  # what was broken does not end: somebody would see that, too
+    finally:
+        path.write_text(text, encoding="utf-8")
     assert done.returncode in (0, 1), done.stdout[-2000:] + done.stderr[-2000:]
     return done.returncode == 0
 
