@@ -201,7 +201,7 @@ def write_places() -> Mapping[TokenScope, WritePlaces]:
 
 def what_if_places() -> WritePlaces:
     """Places for plans that anybody may ask for: beside those of who publishes, and no more than one at a time."""
-    busy = "too many mixtures are being planned anew"
+    busy = "too many mixtures are being planned again"
     return WritePlaces(1, most_waiting=MOST_WHAT_IFS_WAITING, seconds=WHAT_IF_WAIT_SECONDS, busy=busy)
 
 

@@ -43,7 +43,7 @@ def what_if(mixture: LoadedMixture, bundle: Bundle, changes: Changes) -> WhatIf:
 
 
 def check_whole(mixture: LoadedMixture) -> None:
-    """Raise Problem 409, `what-if-amended`, of an amended mixture: its spec alone, planned anew, is another run."""
+    """Raise Problem 409, `what-if-amended`, of an amended mixture: its spec alone, planned again, is another run."""
     if mixture.lock.amends is not None:
         step = mixture.lock.amends.step
         detail = f"this mixture goes on from another one at step {step:,}: its spec alone is not its run"
@@ -54,7 +54,7 @@ def check_whole(mixture: LoadedMixture) -> None:
 def _check_size(mixture: LoadedMixture) -> None:
     weights = weight_sets(mixture.lock) * len(mixture.catalog.domains)
     if weights > MOST_WEIGHTS or len(mixture.spec_text) > MOST_SPEC:
-        detail = f"this mixture is too large to be planned anew for anybody: it has {weights:,} weights"
+        detail = f"this mixture is too large to be planned again for anybody: it has {weights:,} weights"
         hint = f"up to {MOST_WEIGHTS:,}, and a spec of up to {MOST_SPEC:,} characters; `mixture plan` plans larger ones"
         raise Problem(422, detail, code="too-many-weights", hint=hint)
 

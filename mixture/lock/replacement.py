@@ -34,7 +34,7 @@ def check_replaceable(lock: Lock, path: str | os.PathLike[str]) -> None:
     place = Place(file=str(Path(path)))
     if lock.amends is not None:
         raise LockError(
-            f"this lock was amended at step {lock.amends.step:,}: made anew it would read something else before it",
+            f"this lock was amended at step {lock.amends.step:,}: made again it would read something else before it",
             code="lock-amended",
             place=place,
             hint="`mixture amend` changes it, --check says whether the spec gives it, and -o writes elsewhere",
@@ -42,7 +42,7 @@ def check_replaceable(lock: Lock, path: str | os.PathLike[str]) -> None:
         )
     if lock.data.pools:
         raise LockError(
-            f"this lock keeps {len(lock.data.pools):,} domains to pools, which no spec says: made anew it reads them"
+            f"this lock keeps {len(lock.data.pools):,} domains to pools, which no spec says: made again it reads them"
             " whole",
             code="lock-has-pools",
             place=place,

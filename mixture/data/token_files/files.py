@@ -1,7 +1,7 @@
 """The bytes of the files that a catalog leads to. What is read to count, to compare and to decode goes through here.
 
 Rows of plain arrays are read by `mixture.data.layout.Files`, which keeps files open and mapped, and out of objects by
-`mixture.data.layout.DistantRows`. An object is looked at anew each time, but for an open store, whose
+`mixture.data.layout.DistantRows`. An object is looked at again each time, but for an open store, whose
 `Standing` says what it was when the store was opened.
 """
 

@@ -56,7 +56,7 @@ def select_rows(
                         message, code="condition-too-slow", place=place, hint=hint, where=where, seconds=seconds
                     ) from error
                 except duckdb.Error as error:
-                    message = f"the condition can not be worked out: {str(error).splitlines()[0]}"
+                    message = f"the condition cannot be computed: {str(error).splitlines()[0]}"
                     raise CatalogError(message, code="condition-fails", place=place, where=where) from error
                 selected[where] = tuple(row for (row,) in rows)
     return selected

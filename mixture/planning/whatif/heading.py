@@ -44,7 +44,7 @@ def _changed(changes: Changes) -> Iterator[str]:
 
 
 def _named(shares: Sequence[tuple[str, Share]]) -> Iterable[str]:
-    # In quotes, control characters and ends of lines are escaped: a value of a table can not end the comment.
+    # In quotes, control characters and ends of lines are escaped: a value of a table cannot end the comment.
     named = [f"{quote(name)} {format_share(share)}" for name, share in shares[:MOST_NAMED]]
     return named if len(shares) <= MOST_NAMED else [*named, f"and {len(shares) - MOST_NAMED} more"]
 
