@@ -8,9 +8,9 @@ import pkgutil
 import signal
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from functools import cache, partial
+from functools import cache
 from types import FrameType
 from typing import Any
 
@@ -56,9 +56,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.services = services
     app.openapi = lambda: describe(app)  # type: ignore[method-assign]
     problems.install(app, page=problem_page)
-    every, of_pages = _routes()
-    app.router.routes.extend(every)
-    app.state.page_paths = partial(page_paths, of_pages)
+    app.router.routes.extend(_routes()[0])
+    app.state.page_paths = _page_paths
     return app
 
 
@@ -73,6 +72,11 @@ def _routes() -> tuple[Sequence[BaseRoute], Sequence[BaseRoute]]:
             every.include_router(router, include_in_schema=package is routes)
             of_pages += router.routes if package is pages else []
     return every.routes, of_pages
+
+
+@cache
+def _page_paths() -> Mapping[str, Mapping[str, Any]]:
+    return page_paths(_routes()[1])
 
 
 def operation_id(route: APIRoute) -> str:

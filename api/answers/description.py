@@ -59,7 +59,6 @@ HEADERS: dict[str, Any] = {
 
 
 _descriptions: dict[bool, dict[str, Any]] = {}  # by whether reading is open: all applications have the same routes
-_page_paths: dict[str, dict[str, Any]] = {}
 
 
 def describe(app: FastAPI) -> dict[str, Any]:
@@ -72,9 +71,8 @@ def describe(app: FastAPI) -> dict[str, Any]:
 
 def page_paths(routes: Sequence[BaseRoute]) -> Mapping[str, Mapping[str, Any]]:
     """The same of pages, by path and method: it is not published, and says which parameters a page has."""
-    if not _page_paths:
-        _page_paths.update(get_openapi(title="pages", version="", routes=routes)["paths"])
-    return _page_paths
+    paths: dict[str, dict[str, Any]] = get_openapi(title="pages", version="", routes=routes)["paths"]
+    return paths
 
 
 def _describe(app: FastAPI, *, is_open: bool) -> dict[str, Any]:
