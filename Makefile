@@ -78,7 +78,7 @@ fuzz: $(DEV) ## Fuzz the readers of files by coverage, for an hour or SECONDS=N
 	$(VENV)/bin/python tests/fuzz/run.py --seconds $(or $(SECONDS),3600)
 
 openapi: $(DEV) ## Write api/openapi.json anew from the routes
-	$(VENV)/bin/python -m api.openapi
+	$(VENV)/bin/python -m mixture.api.openapi
 
 golden: $(DEV) ## Make tests/golden anew from the oracle, at SCHEDULE_ORACLE
 	$(VENV)/bin/python tests/golden/make_golden.py

@@ -21,14 +21,14 @@ from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import BaseRoute
 
-from api import routes
-from api.answers import KnownNames, Suffixes, describe, page_paths
-from api.dependencies import Services
-from api.middleware import TRACE_HEADER, Edge, Heads, Limits, Measured, Revocable, Turns, problems
-from api.pages import routes as pages
-from api.pages.problem import problem_page
-from api.settings import Settings, load_settings
 from mixture._version import __version__
+from mixture.api import routes
+from mixture.api.answers import KnownNames, Suffixes, describe, page_paths
+from mixture.api.dependencies import Services
+from mixture.api.middleware import TRACE_HEADER, Edge, Heads, Limits, Measured, Revocable, Turns, problems
+from mixture.api.pages import routes as pages
+from mixture.api.pages.problem import problem_page
+from mixture.api.settings import Settings, load_settings
 
 ENDING = (signal.SIGTERM, signal.SIGINT)
 SWITCH_SECONDS = 0.0005

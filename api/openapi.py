@@ -1,4 +1,4 @@
-"""`python -m api.openapi` writes api/openapi.json, the description of the service.
+"""`python -m mixture.api.openapi` writes api/openapi.json, the description of the service.
 
 A test compares it with the code.
 """
@@ -11,8 +11,8 @@ from pathlib import Path
 
 from fastapi import FastAPI
 
-from api.app import create_app
-from api.settings import Settings
+from mixture.api.app import create_app
+from mixture.api.settings import Settings
 
 COMMITTED = Path(__file__).with_name("openapi.json")
 

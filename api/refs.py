@@ -21,7 +21,7 @@ SHORT_DIGEST_PATTERN = r"[0-9a-f]{8,64}"
 DIGEST = "92ff73e9bd79d8ba682ce4a3046bf6bfbb77f9c29b712a950ae97c6891fdf534"
 """For examples."""
 SUFFIXES = (".json", ".csv", ".parquet", ".arrow")
-"""Endings of an address that say a format (`api.answers.formats`), so that no name may have them."""
+"""Endings of an address that say a format (`mixture.api.answers.formats`), so that no name may have them."""
 
 _NAME = re.compile(NAME_PATTERN)
 _REF = re.compile(f"({NAME_PATTERN})(?:{DIGEST_MARK}({SHORT_DIGEST_PATTERN}))?")

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from api.database import shown_database
-from api.settings import Settings, variable_of
+from mixture.api.database import shown_database
+from mixture.api.settings import Settings, variable_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,9 +30,9 @@ from pathlib import Path
 import pyarrow as pa
 from starlette.types import Receive, Scope, Send
 
-from api.batches import Frames, open_steps
-from api.middleware.metrics import Metrics
 from benchmarks.stream import FOLDER, lock_over, real_store
+from mixture.api.batches import Frames, open_steps
+from mixture.api.middleware.metrics import Metrics
 from mixture.client import open_remote_stream
 from mixture.data.store import open_store
 from mixture.lock import read_lock, write_lock
@@ -230,7 +230,7 @@ def measured() -> dict[str, float]:
         )
         write_lock(lock_over(store, FOLDER), folder / "mixture.lock.json")
         found: dict[str, float] = {}
-        with serving("api.app:create_app", folder) as (process, address):
+        with serving("mixture.api.app:create_app", folder) as (process, address):
             with urllib.request.urlopen(f"{address}/v1/mixtures/bench/store") as answer:
                 (folder / "store.json").write_bytes(answer.read())
             ours, theirs = [], []

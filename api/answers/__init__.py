@@ -1,9 +1,9 @@
 """What answers are made of: formats, tables, lists, queries, bodies."""
 
-from api.answers.bodies import BodyRequest, BodyRoute, RequestBody, VisibleText
-from api.answers.columns import By, Where, columns_of
-from api.answers.description import describe, page_paths
-from api.answers.formats import (
+from mixture.api.answers.bodies import BodyRequest, BodyRoute, RequestBody, VisibleText
+from mixture.api.answers.columns import By, Where, columns_of
+from mixture.api.answers.description import describe, page_paths
+from mixture.api.answers.formats import (
     LISTS,
     NOT_MODIFIED,
     Format,
@@ -16,7 +16,7 @@ from api.answers.formats import (
     only,
     text_answer,
 )
-from api.answers.lists import (
+from mixture.api.answers.lists import (
     LARGEST_NUMBER,
     Listed,
     Page,
@@ -31,8 +31,8 @@ from api.answers.lists import (
     page_query,
     table_page_query,
 )
-from api.answers.positions import CHUNK_ROWS, SCHEMA, batches_at, range_batches, slots_batch
-from api.answers.queries import (
+from mixture.api.answers.positions import CHUNK_ROWS, SCHEMA, batches_at, range_batches, slots_batch
+from mixture.api.answers.queries import (
     LONGEST_SHOWN,
     OWN_NAMES,
     FormCount,
@@ -42,8 +42,8 @@ from api.answers.queries import (
     check_step,
     wrong_query,
 )
-from api.answers.table_writers import table_bytes
-from api.answers.tables import (
+from mixture.api.answers.table_writers import table_bytes
+from mixture.api.answers.tables import (
     TablePart,
     check_rows,
     chunked_answer,

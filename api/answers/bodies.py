@@ -19,7 +19,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 from starlette.responses import Response
 from starlette.types import Message
 
-from api.middleware import InvalidBodyError, Problem, Work, first_errors, threads_of
+from mixture.api.middleware import InvalidBodyError, Problem, Work, first_errors, threads_of
 from mixture.json_text import RepeatedKeyError, unique_object
 from mixture.names import is_blank, odd_character
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import Query
 
-from api.answers.queries import wrong_query
+from mixture.api.answers.queries import wrong_query
 from mixture.errors import CatalogError
 from mixture.planning.catalog import Catalog, grouping_columns
 

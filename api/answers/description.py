@@ -12,7 +12,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from starlette.routing import BaseRoute
 
-from api.middleware import CODE_HEADER, CODES, MEDIA_TYPE, ProblemBody, documented
+from mixture.api.middleware import CODE_HEADER, CODES, MEDIA_TYPE, ProblemBody, documented
 
 DESCRIPTION = """\
 Mixtures of training data: what they say, which sequence stands where in a run, the tokens themselves, and how runs

@@ -2,8 +2,8 @@
 
 `GET /v1/…/domains.csv` is `GET /v1/…/domains` with `Accept: text/csv`: `Suffixes` takes the ending off before routes
 are looked up, so that every route has both. A data route takes `form: TableFormat` and gives `table_answer(…)` of
-`api.answers.tables`; a route that has JSON only has `JsonOnly` among its dependencies and gives `json_answer(…)`, or a
-model.
+`mixture.api.answers.tables`; a route that has JSON only has `JsonOnly` among its dependencies and gives
+`json_answer(…)`, or a model.
 """
 
 from __future__ import annotations
@@ -19,8 +19,17 @@ from pydantic import BaseModel
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from api.answers.lists import Listed, link
-from api.middleware import Freshness, Lifetime, address_of, not_acceptable, not_modified, own_path, required, tag_of
+from mixture.api.answers.lists import Listed, link
+from mixture.api.middleware import (
+    Freshness,
+    Lifetime,
+    address_of,
+    not_acceptable,
+    not_modified,
+    own_path,
+    required,
+    tag_of,
+)
 
 
 class Format(Enum):

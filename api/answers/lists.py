@@ -16,7 +16,7 @@ from fastapi import Depends, Query, Request
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
-from api.middleware import Problem
+from mixture.api.middleware import Problem
 from mixture.names import odd_character
 
 T = TypeVar("T")

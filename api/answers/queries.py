@@ -11,8 +11,8 @@ from fastapi import Depends, Query, Request
 from pydantic import BeforeValidator, Field
 from starlette.datastructures import QueryParams
 
-from api.answers.lists import LARGEST_NUMBER
-from api.middleware import Problem, pointer_token
+from mixture.api.answers.lists import LARGEST_NUMBER
+from mixture.api.middleware import Problem, pointer_token
 from mixture.errors import nearest
 
 LONGEST_SHOWN, MOST_NAMES = 100, 20

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic_core import to_json
 
-from api.answers.formats import Format
+from mixture.api.answers.formats import Format
 from mixture.spreadsheet import APOSTROPHE, COMPUTED, NUMBER, defused
 
 if TYPE_CHECKING:

@@ -18,10 +18,10 @@ from pydantic import BaseModel
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from api.answers.formats import NOT_MODIFIED, Format, json_answer, json_bytes
-from api.answers.lists import Listed, link, next_url
-from api.answers.table_writers import table_bytes, table_pieces
-from api.middleware import (
+from mixture.api.answers.formats import NOT_MODIFIED, Format, json_answer, json_bytes
+from mixture.api.answers.lists import Listed, link, next_url
+from mixture.api.answers.table_writers import table_bytes, table_pieces
+from mixture.api.middleware import (
     PARTS,
     Freshness,
     Lifetime,

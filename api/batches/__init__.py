@@ -1,8 +1,8 @@
 """Batches over HTTP: read in parts, framed as Arrow IPC messages, sent as fast as the client takes them."""
 
-from api.batches.frames import Frames
-from api.batches.response import BatchesResponse
-from api.batches.steps import open_steps
+from mixture.api.batches.frames import Frames
+from mixture.api.batches.response import BatchesResponse
+from mixture.api.batches.steps import open_steps
 
 __all__ = [
     "BatchesResponse",

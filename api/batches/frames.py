@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from api.batches.steps import StepReader
-from api.middleware import Metrics
+from mixture.api.batches.steps import StepReader
+from mixture.api.middleware import Metrics
 from mixture.stream import Batch, Checksum, End, Key, stream_metadata, to_arrow
 
 Pieces = list[memoryview]

@@ -7,9 +7,9 @@ import anyio.to_thread
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from api.batches.frames import Frames, Pieces
-from api.dependencies import Services
-from api.middleware import Work, client_of, threads_of
+from mixture.api.batches.frames import Frames, Pieces
+from mixture.api.dependencies import Services
+from mixture.api.middleware import Work, client_of, threads_of
 from mixture.errors import MixtureError
 from mixture.stream import MEDIA_TYPE, End
 

@@ -1,9 +1,9 @@
 """What changes while the service runs: mixtures and names, runs and their logs, tokens."""
 
-from api.database.errors import RepositoryError
-from api.database.objects import sweep
-from api.database.place import database_file, database_of, shown_database
-from api.database.records import (
+from mixture.api.database.errors import RepositoryError
+from mixture.api.database.objects import sweep
+from mixture.api.database.place import database_file, database_of, shown_database
+from mixture.api.database.records import (
     Bundle,
     Change,
     Losses,
@@ -17,10 +17,10 @@ from api.database.records import (
     Source,
     TokenRecord,
 )
-from api.database.refs import check_name, read_digest, write_digest
-from api.database.repository import Repository
-from api.database.runs import Reported
-from api.database.tokens import read_scope, token_hash
+from mixture.api.database.refs import check_name, read_digest, write_digest
+from mixture.api.database.repository import Repository
+from mixture.api.database.runs import Reported
+from mixture.api.database.tokens import read_scope, token_hash
 
 __all__ = [
     "Bundle",

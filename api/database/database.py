@@ -17,9 +17,9 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from api.database.disk import Held, unusable, usable
-from api.database.errors import RepositoryError
-from api.database.models import Base
+from mixture.api.database.disk import Held, unusable, usable
+from mixture.api.database.errors import RepositoryError
+from mixture.api.database.models import Base
 
 BUSY_SECONDS = 30
 """How long a transaction waits for another's: in SQLite for the file, in PostgreSQL for a row."""

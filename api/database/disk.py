@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from api.database.errors import RepositoryError
+from mixture.api.database.errors import RepositoryError
 
 FOLDER_MODE, FILE_MODE = 0o700, 0o600
 

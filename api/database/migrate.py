@@ -14,8 +14,8 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, text
 
-from api.database.disk import make_folder, private
-from api.database.errors import RepositoryError
+from mixture.api.database.disk import make_folder, private
+from mixture.api.database.errors import RepositoryError
 
 _LOCK = 0x6D69787475726531  # "mixture1": the key of PostgreSQL's lock
 

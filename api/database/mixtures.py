@@ -9,13 +9,13 @@ from datetime import UTC, datetime
 from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
-from api.database.database import Database, insert_missing
-from api.database.errors import RepositoryError
-from api.database.models import MixtureRow, MoveRow, NameRow, TableRow
-from api.database.names import decide, hidden, last_move, lead, point
-from api.database.objects import Objects
-from api.database.records import Bundle, MixtureRecord, Move, Published, Source
-from api.database.refs import check_name, read_ref, write_digest
+from mixture.api.database.database import Database, insert_missing
+from mixture.api.database.errors import RepositoryError
+from mixture.api.database.models import MixtureRow, MoveRow, NameRow, TableRow
+from mixture.api.database.names import decide, hidden, last_move, lead, point
+from mixture.api.database.objects import Objects
+from mixture.api.database.records import Bundle, MixtureRecord, Move, Published, Source
+from mixture.api.database.refs import check_name, read_ref, write_digest
 from mixture.names import DIGEST_MARK
 
 AT_ONCE = 500

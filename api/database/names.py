@@ -8,11 +8,11 @@ from typing import Never
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from api.database.database import insert_missing
-from api.database.errors import RepositoryError
-from api.database.models import MoveRow, NameRow
-from api.database.records import Change, Source
-from api.database.refs import write_digest
+from mixture.api.database.database import insert_missing
+from mixture.api.database.errors import RepositoryError
+from mixture.api.database.models import MoveRow, NameRow
+from mixture.api.database.records import Change, Source
+from mixture.api.database.refs import write_digest
 
 _BUILTIN, _PUBLISHED = Source.BUILTIN.value, Source.PUBLISHED.value
 

@@ -14,8 +14,8 @@ import secrets
 from contextlib import suppress
 from pathlib import Path
 
-from api.database.disk import Held, make_folder, private, usable
-from api.database.errors import RepositoryError
+from mixture.api.database.disk import Held, make_folder, private, usable
+from mixture.api.database.errors import RepositoryError
 
 LEAST_ROOM = 16 * 2**20
 """Bytes: as much as the tables of a mixture may have."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from api.database.database import read_url
+from mixture.api.database.database import read_url
 
 
 def database_of(data_dir: Path, database_url: str | None) -> str:

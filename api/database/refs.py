@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 
-from api.database.errors import RepositoryError
-from api.refs import DIGEST_PATTERN, Ref, is_name, parse_ref
+from mixture.api.database.errors import RepositoryError
+from mixture.api.refs import DIGEST_PATTERN, Ref, is_name, parse_ref
 
 _HASH = "sha256:"
 _DIGEST = re.compile(f"{_HASH}({DIGEST_PATTERN})")
 
 
 def check_name(name: str) -> None:
-    """Raise RepositoryError, `name-invalid`, where no mixture may have this name (see `api.refs`)."""
+    """Raise RepositoryError, `name-invalid`, where no mixture may have this name (see `mixture.api.refs`)."""
     if not is_name(name):
         raise RepositoryError(
             f"{name[:100]!r} can not be the name of a mixture",

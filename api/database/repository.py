@@ -6,15 +6,15 @@ from pathlib import Path
 
 from sqlalchemy import text
 
-from api.database.database import Database, open_engine, reached
-from api.database.disk import keep_from_git, make_folder
-from api.database.errors import RepositoryError
-from api.database.migrate import migrate, newest_revision, revision_of
-from api.database.mixtures import Mixtures
-from api.database.objects import Objects
-from api.database.place import database_of
-from api.database.runs import Runs
-from api.database.tokens import Tokens
+from mixture.api.database.database import Database, open_engine, reached
+from mixture.api.database.disk import keep_from_git, make_folder
+from mixture.api.database.errors import RepositoryError
+from mixture.api.database.migrate import migrate, newest_revision, revision_of
+from mixture.api.database.mixtures import Mixtures
+from mixture.api.database.objects import Objects
+from mixture.api.database.place import database_of
+from mixture.api.database.runs import Runs
+from mixture.api.database.tokens import Tokens
 
 
 class Repository(Mixtures, Runs, Tokens):

@@ -13,11 +13,11 @@ from typing import TypeVar
 from sqlalchemy import ColumnElement, Select, and_, func, or_, select
 from sqlalchemy.orm import Session
 
-from api.database.database import Database, insert_missing
-from api.database.errors import RepositoryError
-from api.database.models import MixtureRow, MoveRow, ProgressRow, RunRow
-from api.database.records import Losses, NextLock, ProgressEntry, RunRecord
-from api.database.refs import read_digest
+from mixture.api.database.database import Database, insert_missing
+from mixture.api.database.errors import RepositoryError
+from mixture.api.database.models import MixtureRow, MoveRow, ProgressRow, RunRow
+from mixture.api.database.records import Losses, NextLock, ProgressEntry, RunRecord
+from mixture.api.database.refs import read_digest
 from mixture.names import DIGEST_MARK as MARK
 
 _ID = re.compile(r"[0-9a-f]{16}")

@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 
 from sqlalchemy import select
 
-from api.database.database import Database
-from api.database.errors import RepositoryError
-from api.database.models import TokenRow
-from api.database.records import Scope, TokenRecord
+from mixture.api.database.database import Database
+from mixture.api.database.errors import RepositoryError
+from mixture.api.database.models import TokenRow
+from mixture.api.database.records import Scope, TokenRecord
 from mixture.errors import nearest
 from mixture.names import LONGEST_NAME, is_blank, odd_character
 

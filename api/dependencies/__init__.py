@@ -1,10 +1,10 @@
 """What routes are given: services, callers, lineages, takedowns."""
 
-from api.dependencies.consumed import check_consumed, check_free, check_lineage
-from api.dependencies.lineages import KnownLineage, lineage_known
-from api.dependencies.security import Publisher, Reads, Runner, TokenFirst, check_reports
-from api.dependencies.services import AppServices, Asked, AskedMixture, AskedOther, Services
-from api.dependencies.takedowns import masks_of_documents
+from mixture.api.dependencies.consumed import check_consumed, check_free, check_lineage
+from mixture.api.dependencies.lineages import KnownLineage, lineage_known
+from mixture.api.dependencies.security import Publisher, Reads, Runner, TokenFirst, check_reports
+from mixture.api.dependencies.services import AppServices, Asked, AskedMixture, AskedOther, Services
+from mixture.api.dependencies.takedowns import masks_of_documents
 
 __all__ = [
     "AppServices",

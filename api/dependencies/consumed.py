@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from api.database import RunRecord, write_digest
-from api.dependencies.services import Services
-from api.middleware import Problem
-from api.registry import LoadedMixture
+from mixture.api.database import RunRecord, write_digest
+from mixture.api.dependencies.services import Services
+from mixture.api.middleware import Problem
+from mixture.api.registry import LoadedMixture
 from mixture.lock import Lock, parting_step
 
 MOST_SHOWN = 20

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from api.database import Move
-from api.dependencies.services import Services
-from api.registry import LoadedMixture
+from mixture.api.database import Move
+from mixture.api.dependencies.services import Services
+from mixture.api.registry import LoadedMixture
 from mixture.lock import lineage_of
 from mixture.planning.explain import Explanation, explain
 

@@ -17,10 +17,10 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.dependencies.models import Dependant
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer, SecurityScopes
 
-from api.answers import BodyRequest, BodyRoute
-from api.database import RunRecord, Scope, TokenRecord, token_hash
-from api.dependencies.services import AppServices, Services, services_of
-from api.middleware import Problem, client_of
+from mixture.api.answers import BodyRequest, BodyRoute
+from mixture.api.database import RunRecord, Scope, TokenRecord, token_hash
+from mixture.api.dependencies.services import AppServices, Services, services_of
+from mixture.api.middleware import Problem, client_of
 
 BEARER = HTTPBearer(auto_error=False, scheme_name="token", description="A token made by `mixture tokens create`.")
 BEARER_HINT = "Authorization: Bearer TOKEN, with what `mixture tokens create` printed"

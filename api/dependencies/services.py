@@ -20,8 +20,8 @@ import anyio.to_thread
 from fastapi import Depends, Request
 from sqlalchemy.exc import SQLAlchemyError
 
-from api.database import Bundle, MixtureRecord, Repository, read_digest, write_digest
-from api.middleware import (
+from mixture.api.database import Bundle, MixtureRecord, Repository, read_digest, write_digest
+from mixture.api.middleware import (
     MOST_KEPT,
     Kept,
     Lifetime,
@@ -37,11 +37,11 @@ from api.middleware import (
     what_if_places,
     write_places,
 )
-from api.refs import OtherRefText, Ref, RefText, parse_ref
-from api.registry import FEW_FOLDERS, BuiltinMixtures, Conditions, LoadedMixture, LogWatch, Stores, load_kept
-from api.settings import Settings
-from api.texts import KeptFacts, TypicalTexts
-from api.what_if import WhatIfAnswer
+from mixture.api.refs import OtherRefText, Ref, RefText, parse_ref
+from mixture.api.registry import FEW_FOLDERS, BuiltinMixtures, Conditions, LoadedMixture, LogWatch, Stores, load_kept
+from mixture.api.settings import Settings
+from mixture.api.texts import KeptFacts, TypicalTexts
+from mixture.api.what_if import WhatIfAnswer
 from mixture.data.store import Store
 from mixture.errors import MixtureError, nearest
 from mixture.lock import Lock

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from api.dependencies.services import Services
-from api.middleware import Problem
-from api.texts import reading_store
+from mixture.api.dependencies.services import Services
+from mixture.api.middleware import Problem
+from mixture.api.texts import reading_store
 from mixture.lock import Lock, Mask, MaskLine
 from mixture.planning.plan import with_masks
 from mixture.stream import masks_of_lines

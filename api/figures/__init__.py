@@ -1,14 +1,14 @@
 """The numbers that routes and pages both show."""
 
-from api.figures.catalog_figures import CatalogFigures, CellFigures, Figures
-from api.figures.catalog_map import TITLE_COLUMN, axes_of, catalog_map, kind_columns
-from api.figures.catalog_sums import SUMS, integers, sums_by
-from api.figures.domains import DomainShown, domain_shown
-from api.figures.plans import PlannedDomains
-from api.figures.runs import FIGURES, read_by, standing
-from api.figures.steps import PARTS, asked_slots, read_sequences, schedule_with, sequences_by_domain, weights_at
-from api.figures.tables import PROGRESS, counts_table, progress_table, sequences_table
-from api.figures.traces import (
+from mixture.api.figures.catalog_figures import CatalogFigures, CellFigures, Figures
+from mixture.api.figures.catalog_map import TITLE_COLUMN, axes_of, catalog_map, kind_columns
+from mixture.api.figures.catalog_sums import SUMS, integers, sums_by
+from mixture.api.figures.domains import DomainShown, domain_shown
+from mixture.api.figures.plans import PlannedDomains
+from mixture.api.figures.runs import FIGURES, read_by, standing
+from mixture.api.figures.steps import PARTS, asked_slots, read_sequences, schedule_with, sequences_by_domain, weights_at
+from mixture.api.figures.tables import PROGRESS, counts_table, progress_table, sequences_table
+from mixture.api.figures.traces import (
     READ_SUMS,
     READS,
     bounded_sums,

@@ -7,8 +7,8 @@ from functools import cached_property
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from api.figures.catalog_map import TITLE_COLUMN, Axes, CatalogMap, Sums, catalog_map, sums
-from api.figures.plans import PlannedDomains
+from mixture.api.figures.catalog_map import TITLE_COLUMN, Axes, CatalogMap, Sums, catalog_map, sums
+from mixture.api.figures.plans import PlannedDomains
 from mixture.planning.catalog import Catalog, Overview, cell_text
 
 

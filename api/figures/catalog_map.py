@@ -13,7 +13,7 @@ from itertools import chain
 
 import pyarrow as pa
 
-from api.answers import wrong_query
+from mixture.api.answers import wrong_query
 from mixture.errors import nearest
 from mixture.planning.catalog import CATALOG_COLUMNS, Catalog, CatalogDomain, Cell, Overview, cell_text
 

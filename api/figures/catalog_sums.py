@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from api.figures.catalog_map import sums
+from mixture.api.figures.catalog_map import sums
 from mixture.planning.catalog import Catalog, grouped
 
 SUMS = ("domains", "tokens", "share", "documents", "tokens_per_document")

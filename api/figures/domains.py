@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from api.figures.catalog_figures import CatalogFigures, CellFigures, Figures
-from api.figures.catalog_map import TITLE_COLUMN, kind_columns
-from api.texts import DocumentFacts
+from mixture.api.figures.catalog_figures import CatalogFigures, CellFigures, Figures
+from mixture.api.figures.catalog_map import TITLE_COLUMN, kind_columns
+from mixture.api.texts import DocumentFacts
 
 
 class PhaseFigures(BaseModel):

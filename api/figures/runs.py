@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from api.models import NextBoundary, Standing
+from mixture.api.models import NextBoundary, Standing
 from mixture.lock import Lock
 from mixture.planning.plan import Groups
 

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from api.answers import check_step, slots_batch, wrong_query
-from api.middleware import Problem
+from mixture.api.answers import check_step, slots_batch, wrong_query
+from mixture.api.middleware import Problem
 from mixture.data.layout import PLACE, attribute_value
 from mixture.data.store import Store
 from mixture.errors import StreamError

@@ -7,9 +7,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from api.answers import SCHEMA as SEQUENCE
-from api.figures.steps import PARTS
-from api.models import Progress
+from mixture.api.answers import SCHEMA as SEQUENCE
+from mixture.api.figures.steps import PARTS
+from mixture.api.models import Progress
 from mixture.data.layout import attribute_text
 from mixture.data.store import Store
 

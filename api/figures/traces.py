@@ -8,9 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from api.answers import wrong_query
-from api.middleware import Problem
-from api.texts import reading_store
+from mixture.api.answers import wrong_query
+from mixture.api.middleware import Problem
+from mixture.api.texts import reading_store
 from mixture.data.layout import attribute_text
 from mixture.data.store import Store
 from mixture.errors import MixtureError

@@ -1,9 +1,9 @@
 """HTTP, without mixtures: problems, limits, caching, ranges."""
 
-from api.middleware.accept import best_of, not_acceptable, required
-from api.middleware.addresses import own_path
-from api.middleware.cache import Kept
-from api.middleware.caching import (
+from mixture.api.middleware.accept import best_of, not_acceptable, required
+from mixture.api.middleware.addresses import own_path
+from mixture.api.middleware.cache import Kept
+from mixture.api.middleware.caching import (
     Freshness,
     Lifetime,
     address_of,
@@ -13,13 +13,13 @@ from api.middleware.caching import (
     tag_of,
     unquoted_tags,
 )
-from api.middleware.connections import Connection, raise_file_limit
-from api.middleware.edge import TRACE_HEADER, Edge
-from api.middleware.heads import Heads
-from api.middleware.limits import Limits, RateLimit, StreamPlaces, client_of, what_if_places, write_places
-from api.middleware.logs import LOGGING
-from api.middleware.metrics import Measured, Metrics
-from api.middleware.problems import (
+from mixture.api.middleware.connections import Connection, raise_file_limit
+from mixture.api.middleware.edge import TRACE_HEADER, Edge
+from mixture.api.middleware.heads import Heads
+from mixture.api.middleware.limits import Limits, RateLimit, StreamPlaces, client_of, what_if_places, write_places
+from mixture.api.middleware.logs import LOGGING
+from mixture.api.middleware.metrics import Measured, Metrics
+from mixture.api.middleware.problems import (
     CODE_HEADER,
     CODES,
     MEDIA_TYPE,
@@ -34,10 +34,18 @@ from api.middleware.problems import (
     problem_of,
     title_of,
 )
-from api.middleware.ranges import MOST_KEPT, PARTS, TooLongForPartsError, Whole, asks_for_parts, joined, ranged_answer
-from api.middleware.threads import Work, threads_of
-from api.middleware.token_watch import Revocable, TokenWatch
-from api.middleware.turns import Turns
+from mixture.api.middleware.ranges import (
+    MOST_KEPT,
+    PARTS,
+    TooLongForPartsError,
+    Whole,
+    asks_for_parts,
+    joined,
+    ranged_answer,
+)
+from mixture.api.middleware.threads import Work, threads_of
+from mixture.api.middleware.token_watch import Revocable, TokenWatch
+from mixture.api.middleware.turns import Turns
 
 __all__ = [
     "CODES",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from api.middleware.problems import Problem
+from mixture.api.middleware.problems import Problem
 
 LONGEST_SHOWN = 100
 MOST_RANGES = 64

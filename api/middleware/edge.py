@@ -12,9 +12,9 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api.middleware.limits import client_of
-from api.middleware.metrics import CLIENT_LEFT
-from api.middleware.problems import Problem, answer
+from mixture.api.middleware.limits import client_of
+from mixture.api.middleware.metrics import CLIENT_LEFT
+from mixture.api.middleware.problems import Problem, answer
 
 TRACE_HEADER = "X-Request-ID"
 _TRACE = re.compile(r"[A-Za-z0-9_-]{1,64}")

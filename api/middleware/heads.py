@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api.middleware.ranges import mark_head
+from mixture.api.middleware.ranges import mark_head
 
 
 class _HeadAnsweredError(Exception):

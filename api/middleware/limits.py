@@ -17,11 +17,11 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api.database import Scope as TokenScope
-from api.middleware.addresses import own_path
-from api.middleware.metrics import Metrics
-from api.middleware.problems import Problem, answer
-from api.settings import Settings
+from mixture.api.database import Scope as TokenScope
+from mixture.api.middleware.addresses import own_path
+from mixture.api.middleware.metrics import Metrics
+from mixture.api.middleware.problems import Problem, answer
+from mixture.api.settings import Settings
 
 MOST_CLIENTS = 10_000
 LONGEST_LENGTH = 18

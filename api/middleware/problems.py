@@ -27,7 +27,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import compile_path
 
-from api.middleware.addresses import nearest_address, own_path
+from mixture.api.middleware.addresses import nearest_address, own_path
 from mixture.errors import MixtureError, StoreError
 from mixture.planning.plan import Finding, json_value
 

@@ -14,8 +14,8 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.middleware.caching import Freshness
-from api.middleware.problems import Problem, documented
+from mixture.api.middleware.caching import Freshness
+from mixture.api.middleware.problems import Problem, documented
 
 MOST_BYTES = 64 * 2**20
 """Of an answer that has parts."""

@@ -13,7 +13,7 @@ import anyio
 import anyio.to_thread
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api.middleware.threads import Work, threads_of
+from mixture.api.middleware.threads import Work, threads_of
 from mixture.errors import MixtureError
 
 POLL_SECONDS = 1.0

@@ -9,9 +9,9 @@ import anyio
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api.middleware.addresses import own_path
-from api.middleware.limits import BODILESS, UNLIMITED, client_of
-from api.middleware.problems import Problem, answer
+from mixture.api.middleware.addresses import own_path
+from mixture.api.middleware.limits import BODILESS, UNLIMITED, client_of
+from mixture.api.middleware.problems import Problem, answer
 
 TURNS_EACH = 4
 """Reads of one client that are worked on at a time. What computes takes the interpreter from all others."""

@@ -1,9 +1,20 @@
 """Bodies of requests and answers."""
 
-from api.models.amendments import AmendmentMade, Lineage, NewAmendment
-from api.models.diffs import DiffShown, moves_table
-from api.models.plans import FindingShown, LockShown, PlanShown
-from api.models.runs import RUN, NewProgress, NewRun, NextBoundary, Progress, ReadRow, Run, RunHead, RunIds, Standing
+from mixture.api.models.amendments import AmendmentMade, Lineage, NewAmendment
+from mixture.api.models.diffs import DiffShown, moves_table
+from mixture.api.models.plans import FindingShown, LockShown, PlanShown
+from mixture.api.models.runs import (
+    RUN,
+    NewProgress,
+    NewRun,
+    NextBoundary,
+    Progress,
+    ReadRow,
+    Run,
+    RunHead,
+    RunIds,
+    Standing,
+)
 
 __all__ = [
     "AmendmentMade",

@@ -7,10 +7,10 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field, model_validator
 
-from api.answers import LARGEST_NUMBER, RequestBody, VisibleText
-from api.models.plans import Exact, FindingShown
-from api.models.runs import RunIds
-from api.refs import DIGEST
+from mixture.api.answers import LARGEST_NUMBER, RequestBody, VisibleText
+from mixture.api.models.plans import Exact, FindingShown
+from mixture.api.models.runs import RunIds
+from mixture.api.refs import DIGEST
 from mixture.lock import MaskedDocument, MaskedRange
 from mixture.names import DIGEST_MARK
 

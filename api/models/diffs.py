@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 from pydantic import BaseModel, Field
 
-from api.models.plans import Exact
-from api.refs import DIGEST
+from mixture.api.models.plans import Exact
+from mixture.api.refs import DIGEST
 from mixture.names import DIGEST_MARK
 from mixture.planning.compare import Diff, Figures, Move
 

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.config import JsonDict
 
-from api.refs import DIGEST
+from mixture.api.refs import DIGEST
 from mixture.lock import FORMAT
 from mixture.planning.plan import Level
 

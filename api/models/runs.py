@@ -9,8 +9,8 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator, WithJsonSchema
 from pydantic.config import JsonDict
 
-from api.answers import LARGEST_NUMBER, RequestBody, VisibleText
-from api.refs import DIGEST, DIGEST_PATTERN
+from mixture.api.answers import LARGEST_NUMBER, RequestBody, VisibleText
+from mixture.api.refs import DIGEST, DIGEST_PATTERN
 from mixture.names import DIGEST_MARK
 
 RUN = "3f9c0a6be2d14c58"

@@ -11,5 +11,5 @@ KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 @lru_cache(maxsize=1)
 def assets() -> dict[str, bytes]:
     """The files of api/pages/static by name."""
-    folder = files("api.pages").joinpath("static")
+    folder = files("mixture.api.pages").joinpath("static")
     return {one.name: one.read_bytes() for one in folder.iterdir() if one.name.endswith(tuple(KINDS))}

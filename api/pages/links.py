@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import Protocol
 from urllib.parse import quote, urlencode
 
-from api.answers import Format
+from mixture.api.answers import Format
 
 Query = str | int | None
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from api.database import RepositoryError
-from api.dependencies import Services
-from api.pages.catalog.made import MoveView
+from mixture.api.database import RepositoryError
+from mixture.api.dependencies import Services
+from mixture.api.pages.catalog.made import MoveView
 
 
 def moves_of(services: Services, name: str, *, most: int) -> tuple[MoveView, ...]:

@@ -8,9 +8,9 @@ from fastapi import Request
 from pydantic import BaseModel, ConfigDict
 from starlette.responses import Response
 
-from api.answers import Format
-from api.middleware import MEDIA_TYPE, Problem, best_of, own_path, title_of
-from api.pages.render import HTML, POLICY, links_of, render
+from mixture.api.answers import Format
+from mixture.api.middleware import MEDIA_TYPE, Problem, best_of, own_path, title_of
+from mixture.api.pages.render import HTML, POLICY, links_of, render
 
 TITLES = {404: "Not found", 422: "This address is not valid"}
 """For people, who have not read RFC 9110."""

@@ -11,11 +11,11 @@ import pyarrow as pa
 from fastapi import Request
 from starlette.responses import Response
 
-from api.answers import Format, json_bytes, table_bytes
-from api.middleware import Freshness, Lifetime, Whole, not_modified, own_path, ranged_answer, required, tag_of
-from api.pages import figures, titles
-from api.pages.links import ORIGIN, Links, ServedLinks
 from mixture._version import __version__
+from mixture.api.answers import Format, json_bytes, table_bytes
+from mixture.api.middleware import Freshness, Lifetime, Whole, not_modified, own_path, ranged_answer, required, tag_of
+from mixture.api.pages import figures, titles
+from mixture.api.pages.links import ORIGIN, Links, ServedLinks
 
 HTML = "text/html"
 POLICY = (
@@ -39,7 +39,7 @@ class View(Protocol):
 def environment() -> jinja2.Environment:
     """The templates. What they are given is escaped; a name that is not given is an error."""
     made = jinja2.Environment(
-        loader=jinja2.PackageLoader("api.pages"),
+        loader=jinja2.PackageLoader("mixture.api.pages"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

@@ -9,11 +9,11 @@ from typing import Any
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict
 
-from api.figures import READ_SUMS, READS, bounded_sums, check_traced, document_traces, read_row
-from api.middleware import Problem
-from api.pages.catalog.facts import pinned
-from api.pages.step.sequences import Attribute, StoreState
-from api.registry import LoadedMixture
+from mixture.api.figures import READ_SUMS, READS, bounded_sums, check_traced, document_traces, read_row
+from mixture.api.middleware import Problem
+from mixture.api.pages.catalog.facts import pinned
+from mixture.api.pages.step.sequences import Attribute, StoreState
+from mixture.api.registry import LoadedMixture
 from mixture.data.layout import attribute_text
 from mixture.data.store import Store
 from mixture.errors import MixtureError

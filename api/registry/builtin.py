@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from api.database import Bundle, Source
-from api.refs import is_name
-from api.registry.bundles import check_listed
-from api.registry.folders import OWN_STORE, MixtureFiles, mixture_files
-from api.registry.library import LoadedMixture
-from api.registry.stores import Stores
+from mixture.api.database import Bundle, Source
+from mixture.api.refs import is_name
+from mixture.api.registry.bundles import check_listed
+from mixture.api.registry.folders import OWN_STORE, MixtureFiles, mixture_files
+from mixture.api.registry.library import LoadedMixture
+from mixture.api.registry.stores import Stores
 from mixture.data.store import open_store
 from mixture.errors import MixtureError, Place
 from mixture.file_names import STORE_FILE, STORE_TABLE

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from api.database import Bundle, write_digest
-from api.middleware import Problem
-from api.registry.tables import table_bytes
+from mixture.api.database import Bundle, write_digest
+from mixture.api.middleware import Problem
+from mixture.api.registry.tables import table_bytes
 from mixture.errors import LockError, Place, SpecError
 from mixture.file_names import LOCK_FILE, SPEC_FILE
 from mixture.lock import Amendment, Lock, Mask, lock_text, parse_lock

@@ -6,7 +6,7 @@ import threading
 from array import array
 from collections.abc import Sequence
 
-from api.middleware import Kept, Problem
+from mixture.api.middleware import Kept, Problem
 from mixture.planning.catalog import Catalog
 
 WAIT_SECONDS = 5.0

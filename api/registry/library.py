@@ -9,8 +9,8 @@ from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 
-from api.database import Source
-from api.registry.stores import Stores
+from mixture.api.database import Source
+from mixture.api.registry.stores import Stores
 from mixture.data.store import Store
 from mixture.json_text import digest as digest_of
 from mixture.lock import Lock

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping
 
 import anyio.to_thread
 
-from api.middleware import Work, threads_of
+from mixture.api.middleware import Work, threads_of
 from mixture.errors import MixtureError
 
 POLL_SECONDS = 0.5

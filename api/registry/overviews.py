@@ -6,7 +6,7 @@ import logging
 from functools import lru_cache
 from pathlib import Path
 
-from api.registry.library import LoadedMixture
+from mixture.api.registry.library import LoadedMixture
 from mixture.errors import MixtureError
 from mixture.planning.catalog import OVERVIEW, Catalog, Overview, check_overview, read_overview
 

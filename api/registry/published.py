@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from api.database import Bundle, MixtureRecord, Source
-from api.registry.library import LoadedMixture
-from api.registry.stores import Stores
+from mixture.api.database import Bundle, MixtureRecord, Source
+from mixture.api.registry.library import LoadedMixture
+from mixture.api.registry.stores import Stores
 from mixture.errors import Place
 from mixture.file_names import LOCK_FILE, SPEC_FILE
 from mixture.lock import parse_lock

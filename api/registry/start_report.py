@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from urllib.parse import quote as quote_path
 
-from api.database import sweep
-from api.registry.builtin import BuiltinMixtures
-from api.setting_texts import missing_folders
-from api.settings import Settings, unknown_variables
+from mixture.api.database import sweep
+from mixture.api.registry.builtin import BuiltinMixtures
+from mixture.api.setting_texts import missing_folders
+from mixture.api.settings import Settings, unknown_variables
 from mixture.errors import MixtureError
 from mixture.units import quote
 

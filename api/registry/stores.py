@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from api.registry.folders import OWN_STORE, mixture_files
+from mixture.api.registry.folders import OWN_STORE, mixture_files
 from mixture.data.store import Store, disagreements, open_store
 from mixture.errors import MixtureError, StoreError
 from mixture.file_names import STORE_FILE

@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from api.middleware import Problem
+from mixture.api.middleware import Problem
 from mixture.file_names import LOCK_FILE
 from mixture.planning.catalog import TABLE_ENDINGS, TEXT_ENDINGS
 

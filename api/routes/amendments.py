@@ -9,9 +9,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Request, Response
 
-from api.answers import NOT_MODIFIED, JsonOnly, json_answer
-from api.database import Change
-from api.dependencies import (
+from mixture.api.answers import NOT_MODIFIED, JsonOnly, json_answer
+from mixture.api.database import Change
+from mixture.api.dependencies import (
     AppServices,
     AskedMixture,
     Publisher,
@@ -23,10 +23,10 @@ from api.dependencies import (
     lineage_known,
     masks_of_documents,
 )
-from api.middleware import Lifetime, Problem, problems
-from api.models import AmendmentMade, Lineage, NewAmendment
-from api.refs import NAME_PATTERN, parse_ref
-from api.registry import AmendmentAsked, LoadedMixture, amended_bundle
+from mixture.api.middleware import Lifetime, Problem, problems
+from mixture.api.models import AmendmentMade, Lineage, NewAmendment
+from mixture.api.refs import NAME_PATTERN, parse_ref
+from mixture.api.registry import AmendmentAsked, LoadedMixture, amended_bundle
 from mixture.errors import Place
 from mixture.lock import Mask, MaskedRange, MaskLine, parting_step
 from mixture.names import DIGEST_MARK

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from api.answers import Format, only
-from api.batches import BatchesResponse, Frames, open_steps
-from api.dependencies import AppServices, AskedMixture, Reads
-from api.middleware import problems
+from mixture.api.answers import Format, only
+from mixture.api.batches import BatchesResponse, Frames, open_steps
+from mixture.api.dependencies import AppServices, AskedMixture, Reads
+from mixture.api.middleware import problems
 from mixture.errors import StreamError
 from mixture.stream import MOST_STEPS
 

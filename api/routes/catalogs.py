@@ -11,7 +11,7 @@ from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from api.answers import (
+from mixture.api.answers import (
     NOT_MODIFIED,
     By,
     JsonOnly,
@@ -33,13 +33,13 @@ from api.answers import (
     table_responses,
     whole_answer,
 )
-from api.database import MixtureRecord
-from api.dependencies import AppServices, AskedMixture, Reads, Services
-from api.figures import SUMS, sums_by
-from api.middleware import problems
-from api.refs import DIGEST
-from api.registry import LoadedMixture
-from api.routes.mixtures import head
+from mixture.api.database import MixtureRecord
+from mixture.api.dependencies import AppServices, AskedMixture, Reads, Services
+from mixture.api.figures import SUMS, sums_by
+from mixture.api.middleware import problems
+from mixture.api.refs import DIGEST
+from mixture.api.registry import LoadedMixture
+from mixture.api.routes.mixtures import head
 from mixture.names import DIGEST_MARK
 from mixture.planning.catalog import Catalog
 

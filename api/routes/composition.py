@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.config import JsonDict
 from starlette.responses import Response
 
-from api.answers import (
+from mixture.api.answers import (
     By,
     Format,
     Listed,
@@ -25,8 +25,8 @@ from api.answers import (
     table_responses,
     wrong_query,
 )
-from api.dependencies import AppServices, AskedMixture, Reads
-from api.middleware import Problem, Work, problems, threads_of
+from mixture.api.dependencies import AppServices, AskedMixture, Reads
+from mixture.api.middleware import Problem, Work, problems, threads_of
 from mixture.errors import LockError
 from mixture.lock import Lock
 from mixture.planning.plan import FIGURES, STRETCH, Groups, at_phases, composition, evenly

@@ -9,9 +9,9 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
-from api.answers import Page, TableFormat, table_answer, table_responses, wrong_query
-from api.dependencies import AppServices, AskedMixture, Reads
-from api.middleware import problems
+from mixture.api.answers import Page, TableFormat, table_answer, table_responses, wrong_query
+from mixture.api.dependencies import AppServices, AskedMixture, Reads
+from mixture.api.middleware import problems
 from mixture.errors import UnitError
 from mixture.planning.plan import crossing_json, crossings, parse_epochs
 

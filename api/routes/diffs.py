@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from api.answers import (
+from mixture.api.answers import (
     NOT_MODIFIED,
     Format,
     TableFormat,
@@ -18,9 +18,9 @@ from api.answers import (
     text_answer,
     wrong_query,
 )
-from api.dependencies import AppServices, Asked, AskedMixture, AskedOther, Reads, Services
-from api.middleware import Lifetime, Problem, problems
-from api.models import DiffShown, moves_table
+from mixture.api.dependencies import AppServices, Asked, AskedMixture, AskedOther, Reads, Services
+from mixture.api.middleware import Lifetime, Problem, problems
+from mixture.api.models import DiffShown, moves_table
 from mixture.errors import CatalogError
 from mixture.planning.compare import Diff, diff, diff_json, diff_markdown, side_of
 

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query, Request
 from starlette.responses import Response
 
-from api.answers import (
+from mixture.api.answers import (
     NOT_MODIFIED,
     JsonOnly,
     Listed,
@@ -19,11 +19,11 @@ from api.answers import (
     number_after,
     page_query,
 )
-from api.dependencies import AppServices, Asked, AskedMixture, Reads
-from api.figures import CatalogFigures, DomainShown, PlannedDomains, axes_of, domain_shown
-from api.middleware import Lifetime, Problem, problems
-from api.registry import overview_of
-from api.texts import DomainExamples, Example, ExampleKind, reading_store
+from mixture.api.dependencies import AppServices, Asked, AskedMixture, Reads
+from mixture.api.figures import CatalogFigures, DomainShown, PlannedDomains, axes_of, domain_shown
+from mixture.api.middleware import Lifetime, Problem, problems
+from mixture.api.registry import overview_of
+from mixture.api.texts import DomainExamples, Example, ExampleKind, reading_store
 from mixture.errors import nearest
 from mixture.stream import masks_for
 

@@ -13,10 +13,10 @@ from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
-from api.answers import NOT_MODIFIED, JsonOnly, json_answer, only, wrong_query
-from api.dependencies import AppServices, Asked, AskedMixture, Reads, Services
-from api.middleware import Freshness, Problem, address_of, not_modified, problem_of, problems, tag_of
-from api.refs import DIGEST
+from mixture.api.answers import NOT_MODIFIED, JsonOnly, json_answer, only, wrong_query
+from mixture.api.dependencies import AppServices, Asked, AskedMixture, Reads, Services
+from mixture.api.middleware import Freshness, Problem, address_of, not_modified, problem_of, problems, tag_of
+from mixture.api.refs import DIGEST
 from mixture.errors import MixtureError, nearest
 from mixture.formats import DOMAIN, FORMATS, Exported, Holds, MixtureFormat, WeightUnit, export, format_of
 

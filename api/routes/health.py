@@ -9,9 +9,9 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
-from api.dependencies import AppServices, Reads
-from api.middleware import Problem, problems
 from mixture._version import __version__
+from mixture.api.dependencies import AppServices, Reads
+from mixture.api.middleware import Problem, problems
 from mixture.errors import MixtureError
 
 router = APIRouter(tags=["service"])

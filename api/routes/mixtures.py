@@ -10,7 +10,7 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
-from api.answers import (
+from mixture.api.answers import (
     NOT_MODIFIED,
     Format,
     JsonOnly,
@@ -24,12 +24,12 @@ from api.answers import (
     page_of,
     text_answer,
 )
-from api.database import MixtureRecord, Source
-from api.dependencies import AppServices, AskedMixture, Reads
-from api.middleware import Lifetime, mixture_tag, problems
-from api.models import FindingShown, LockShown, PlanShown
-from api.refs import DIGEST
-from api.registry import LoadedMixture
+from mixture.api.database import MixtureRecord, Source
+from mixture.api.dependencies import AppServices, AskedMixture, Reads
+from mixture.api.middleware import Lifetime, mixture_tag, problems
+from mixture.api.models import FindingShown, LockShown, PlanShown
+from mixture.api.refs import DIGEST
+from mixture.api.registry import LoadedMixture
 from mixture.data.layout import ContentKind
 from mixture.names import DIGEST_MARK
 

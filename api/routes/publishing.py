@@ -9,13 +9,13 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Path, Response
 from pydantic import BaseModel, Field
 
-from api.answers import RequestBody
-from api.database import Change, read_digest, write_digest
-from api.dependencies import AppServices, Publisher, TokenFirst, check_consumed, check_free, check_lineage
-from api.middleware import Problem, digest_in_tag, mixture_tag, problems, unquoted_tags
-from api.models import RunIds
-from api.refs import DIGEST, DIGEST_PATTERN, NAME_PATTERN
-from api.registry import make_bundle
+from mixture.api.answers import RequestBody
+from mixture.api.database import Change, read_digest, write_digest
+from mixture.api.dependencies import AppServices, Publisher, TokenFirst, check_consumed, check_free, check_lineage
+from mixture.api.middleware import Problem, digest_in_tag, mixture_tag, problems, unquoted_tags
+from mixture.api.models import RunIds
+from mixture.api.refs import DIGEST, DIGEST_PATTERN, NAME_PATTERN
+from mixture.api.registry import make_bundle
 from mixture.names import DIGEST_MARK
 
 router = APIRouter(prefix="/v1/mixtures", tags=["mixtures"], route_class=TokenFirst)

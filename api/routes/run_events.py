@@ -10,12 +10,12 @@ import anyio.to_thread
 from fastapi import APIRouter, Depends, Header, Query, Request
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
-from api.answers import LARGEST_NUMBER, only
-from api.database import RunRecord
-from api.dependencies import AppServices, Reads
-from api.middleware import Work, client_of, problems, threads_of
-from api.routes.runs import RunId, progress_shown
-from api.routes.runs import router as runs
+from mixture.api.answers import LARGEST_NUMBER, only
+from mixture.api.database import RunRecord
+from mixture.api.dependencies import AppServices, Reads
+from mixture.api.middleware import Work, client_of, problems, threads_of
+from mixture.api.routes.runs import RunId, progress_shown
+from mixture.api.routes.runs import router as runs
 
 router = APIRouter(prefix=runs.prefix, tags=["runs"])
 ENTRIES = 200

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import pyarrow as pa
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 
-from api.answers import (
+from mixture.api.answers import (
     LARGEST_NUMBER,
     LONGEST_SHOWN,
     By,
@@ -32,13 +32,13 @@ from api.answers import (
     table_page_query,
     table_responses,
 )
-from api.database import Losses, NextLock, ProgressEntry, RunRecord, write_digest
-from api.dependencies import AppServices, Reads, Runner, Services, TokenFirst, check_reports
-from api.figures import FIGURES, PROGRESS, progress_table, read_by, standing
-from api.middleware import Lifetime, Problem, pointer_token, problems
-from api.models import RUN, NewProgress, NewRun, Progress, ReadRow, Run, RunHead
-from api.refs import Ref
-from api.registry import LoadedMixture
+from mixture.api.database import Losses, NextLock, ProgressEntry, RunRecord, write_digest
+from mixture.api.dependencies import AppServices, Reads, Runner, Services, TokenFirst, check_reports
+from mixture.api.figures import FIGURES, PROGRESS, progress_table, read_by, standing
+from mixture.api.middleware import Lifetime, Problem, pointer_token, problems
+from mixture.api.models import RUN, NewProgress, NewRun, Progress, ReadRow, Run, RunHead
+from mixture.api.refs import Ref
+from mixture.api.registry import LoadedMixture
 from mixture.errors import nearest
 from mixture.lock import parting_step
 from mixture.names import DIGEST_MARK

@@ -13,7 +13,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel, ConfigDict, Field, RootModel
 from starlette.responses import Response
 
-from api.answers import (
+from mixture.api.answers import (
     CHUNK_ROWS,
     NOT_MODIFIED,
     SCHEMA,
@@ -35,9 +35,9 @@ from api.answers import (
     table_responses,
     wrong_query,
 )
-from api.dependencies import AppServices, AskedMixture, Reads
-from api.figures import counts_table
-from api.middleware import problems
+from mixture.api.dependencies import AppServices, AskedMixture, Reads
+from mixture.api.figures import counts_table
+from mixture.api.middleware import problems
 from mixture.schedule import Schedule
 
 router = APIRouter(prefix="/v1/mixtures", tags=["schedules"], dependencies=[Reads])

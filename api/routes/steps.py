@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends, Path, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from api.answers import (
+from mixture.api.answers import (
     LARGEST_NUMBER,
     NOT_MODIFIED,
     JsonOnly,
@@ -29,10 +29,10 @@ from api.answers import (
     table_page_query,
     table_responses,
 )
-from api.dependencies import AppServices, AskedMixture, Reads
-from api.figures import asked_slots, read_sequences, schedule_with, sequences_table
-from api.middleware import Lifetime, problems
-from api.routes.schedules import PositionRow
+from mixture.api.dependencies import AppServices, AskedMixture, Reads
+from mixture.api.figures import asked_slots, read_sequences, schedule_with, sequences_table
+from mixture.api.middleware import Lifetime, problems
+from mixture.api.routes.schedules import PositionRow
 from mixture.names import DIGEST_MARK
 from mixture.stream import masks_for
 

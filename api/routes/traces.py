@@ -13,7 +13,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
-from api.answers import (
+from mixture.api.answers import (
     Listed,
     Page,
     PageAsked,
@@ -28,8 +28,8 @@ from api.answers import (
     table_responses,
     whole_answer,
 )
-from api.dependencies import AskedMixture, Reads
-from api.figures import (
+from mixture.api.dependencies import AskedMixture, Reads
+from mixture.api.figures import (
     READ_SUMS,
     READS,
     bounded_sums,
@@ -41,7 +41,7 @@ from api.figures import (
     trace_row,
     traces_table,
 )
-from api.middleware import Lifetime, problems
+from mixture.api.middleware import Lifetime, problems
 from mixture.data.layout import Attribute
 from mixture.names import DIGEST_MARK
 from mixture.stream import trace_range

@@ -11,11 +11,11 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 from starlette.responses import Response
 
-from api.answers import BodyRoute, JsonOnly, RequestBody, VisibleText
-from api.dependencies import AppServices, AskedMixture, Reads, Services
-from api.middleware import client_of, problems
-from api.registry import LoadedMixture
-from api.what_if import WhatIfAnswer, changes_refused, what_if, what_if_answer
+from mixture.api.answers import BodyRoute, JsonOnly, RequestBody, VisibleText
+from mixture.api.dependencies import AppServices, AskedMixture, Reads, Services
+from mixture.api.middleware import client_of, problems
+from mixture.api.registry import LoadedMixture
+from mixture.api.what_if import WhatIfAnswer, changes_refused, what_if, what_if_answer
 from mixture.planning.spec import Form
 from mixture.planning.whatif import Changes, Faults, PhaseChange, parse_share
 from mixture.planning.whatif import Share as ChangedShare

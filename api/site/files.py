@@ -10,21 +10,21 @@ import posixpath
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from api.answers import Format, json_bytes, table_bytes
-from api.pages.assets import assets
-from api.pages.catalog.facts import catalog_facts
-from api.pages.catalog.made import MoveView
-from api.pages.catalog.page import CatalogAsked, CatalogFacts, catalog_view, figures_of
-from api.pages.catalog.panel import PanelPage, keys_of
-from api.pages.catalog.parts import cell_panel
-from api.pages.index import IndexView, MixtureLine
-from api.pages.links import FileLinks
-from api.pages.mixture.compare import compare_view
-from api.pages.mixture.page import mixture_view
-from api.pages.render import View, render
-from api.pages.step.lookup import step_lookup_files
-from api.registry import LoadedMixture, overview_of
-from api.settings import ExampleTexts
+from mixture.api.answers import Format, json_bytes, table_bytes
+from mixture.api.pages.assets import assets
+from mixture.api.pages.catalog.facts import catalog_facts
+from mixture.api.pages.catalog.made import MoveView
+from mixture.api.pages.catalog.page import CatalogAsked, CatalogFacts, catalog_view, figures_of
+from mixture.api.pages.catalog.panel import PanelPage, keys_of
+from mixture.api.pages.catalog.parts import cell_panel
+from mixture.api.pages.index import IndexView, MixtureLine
+from mixture.api.pages.links import FileLinks
+from mixture.api.pages.mixture.compare import compare_view
+from mixture.api.pages.mixture.page import mixture_view
+from mixture.api.pages.render import View, render
+from mixture.api.pages.step.lookup import step_lookup_files
+from mixture.api.registry import LoadedMixture, overview_of
+from mixture.api.settings import ExampleTexts
 
 SERVED_ONLY = ("run.js", "what_if.js")
 """What pages load that are not among the files: they need a service."""

@@ -19,11 +19,11 @@ from typing import Literal
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from api.answers import Format, json_bytes, table_bytes
-from api.pages.links import FileLinks
-from api.pages.render import render
-from api.site.files import SiteFile
-from api.site.place import begun, beside, clear, is_left_behind, locked, noted, put
+from mixture.api.answers import Format, json_bytes, table_bytes
+from mixture.api.pages.links import FileLinks
+from mixture.api.pages.render import render
+from mixture.api.site.files import SiteFile
+from mixture.api.site.place import begun, beside, clear, is_left_behind, locked, noted, put
 from mixture.errors import MixtureError, Place
 from mixture.units import quote
 from mixture.whole_file import whole_file

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from api.settings import ExampleTexts
+from mixture.api.settings import ExampleTexts
 from mixture.data.layout import BYTES, TOKENIZER, Attribute, attribute_text, attribute_value
 from mixture.data.store import Store, decoder
 from mixture.planning.catalog import Overview, OverviewQuality

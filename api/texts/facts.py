@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import BaseModel, ConfigDict, Field
 
-from api.middleware import Kept
+from mixture.api.middleware import Kept
 from mixture.data.layout import attribute_text
 from mixture.data.store import Store
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pyarrow as pa
 
-from api.middleware import Problem
+from mixture.api.middleware import Problem
 
 
 @contextmanager

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from api.middleware import Kept
-from api.settings import ExampleTexts
-from api.texts.examples import SNIPPET_CHARACTERS, is_decodable, text_of
+from mixture.api.middleware import Kept
+from mixture.api.settings import ExampleTexts
+from mixture.api.texts.examples import SNIPPET_CHARACTERS, is_decodable, text_of
 from mixture.data.store import Store
 from mixture.planning.catalog import Overview, OverviewDomain
 from mixture.stream import ALWAYS, Masks

@@ -1,8 +1,8 @@
 """A mixture planned with changes, for anybody."""
 
-from api.what_if.answer import WhatIfAnswer, WhatIfDomain, what_if_answer
-from api.what_if.faults import changes_refused
-from api.what_if.planning import check_whole, what_if
+from mixture.api.what_if.answer import WhatIfAnswer, WhatIfDomain, what_if_answer
+from mixture.api.what_if.faults import changes_refused
+from mixture.api.what_if.planning import check_whole, what_if
 
 __all__ = [
     "WhatIfAnswer",

@@ -7,9 +7,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from api.models import FindingShown
-from api.refs import DIGEST
-from api.registry import LoadedMixture
+from mixture.api.models import FindingShown
+from mixture.api.refs import DIGEST
+from mixture.api.registry import LoadedMixture
 from mixture.planning.plan import finding_json, fraction_of, tokens_over_cap
 from mixture.planning.whatif import WhatIf
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from api.middleware import Problem, pointer_token
+from mixture.api.middleware import Problem, pointer_token
 from mixture.errors import SpecError
 from mixture.planning.whatif import ChangesError
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from api.database import Bundle
-from api.middleware import Problem
-from api.registry import CONDITION_SECONDS, LoadedMixture, weight_sets
-from api.what_if.faults import changes_refused
+from mixture.api.database import Bundle
+from mixture.api.middleware import Problem
+from mixture.api.registry import CONDITION_SECONDS, LoadedMixture, weight_sets
+from mixture.api.what_if.faults import changes_refused
 from mixture.file_names import SPEC_FILE
 from mixture.names import DIGEST_MARK
 from mixture.planning.catalog import GivenTables

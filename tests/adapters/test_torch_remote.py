@@ -13,10 +13,10 @@ import pytest
 from api_helpers import serving
 from service_process import NAME, shown
 
-from api.app import create_app
-from api.settings import Settings
 from mixture.adapters.columns import Column, Columns
 from mixture.adapters.sources import SequenceSource, StepSource
+from mixture.api.app import create_app
+from mixture.api.settings import Settings
 from mixture.client import open_remote_stream
 from mixture.data.store import Store
 from mixture.errors import ServiceError, StreamError

@@ -11,8 +11,8 @@ import pytest
 from api_helpers import MIXTURES, client_of
 from fastapi import FastAPI
 
-from api.app import create_app
-from api.settings import Settings
+from mixture.api.app import create_app
+from mixture.api.settings import Settings
 
 MakeApp = Callable[..., FastAPI]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import httpx2
 import pytest
 
-from api.answers.formats import Format
-from api.middleware.accept import best_of
+from mixture.api.answers.formats import Format
+from mixture.api.middleware.accept import best_of
 
 KINDS = [one.value for one in Format]
 JSON, CSV, PARQUET, ARROW = KINDS

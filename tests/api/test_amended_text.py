@@ -10,7 +10,7 @@ import pytest
 from api_helpers import ask, client_of
 from clustered_mixture import NAME, SPEC, clustered_mixture
 
-from api.database import Scope
+from mixture.api.database import Scope
 from mixture.client import open_remote_stream
 from mixture.data.store import open_store
 from mixture.errors import Place

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 from api_helpers import ask
 
-from api.database import Scope
+from mixture.api.database import Scope
 from mixture.errors import Place
 from mixture.lock import Amendment, Mask, lock_text, parse_lock
 from mixture.planning.amend import amend

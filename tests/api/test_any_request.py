@@ -15,11 +15,11 @@ from schemathesis import Case
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi import checks
 
-from api.answers.formats import Format
-from api.app import create_app
-from api.database import Scope
-from api.openapi import COMMITTED
-from api.settings import Settings
+from mixture.api.answers.formats import Format
+from mixture.api.app import create_app
+from mixture.api.database import Scope
+from mixture.api.openapi import COMMITTED
+from mixture.api.settings import Settings
 
 pytestmark = pytest.mark.long
 

@@ -15,8 +15,8 @@ from api_helpers import MIXTURES, client_of
 from service_process import Shown, shown, until
 from stream_helpers import DOMAINS, lock_over, make_store
 
-from api.app import create_app
-from api.settings import Settings
+from mixture.api.app import create_app
+from mixture.api.settings import Settings
 from mixture.client import open_remote_stream
 from mixture.data.layout import Spans
 from mixture.stream import Batch, Stream, open_stream, to_arrow

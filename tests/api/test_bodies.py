@@ -7,9 +7,9 @@ import json
 import pytest
 from api_helpers import ask, routes_of
 
-from api.answers.bodies import BodyRoute
-from api.database import Scope
-from api.middleware.problems import LONGEST_TEXT, MOST_ERRORS
+from mixture.api.answers.bodies import BodyRoute
+from mixture.api.database import Scope
+from mixture.api.middleware.problems import LONGEST_TEXT, MOST_ERRORS
 
 WHAT_IF = "/v1/mixtures/demo/what-if"
 

@@ -16,12 +16,12 @@ from api_helpers import MIXTURES, ask, client_of
 from service_process import until
 from stream_helpers import DOMAINS, make_store
 
-from api.database import Scope
-from api.registry.builtin import RETRY_SECONDS, BuiltinMixtures
-from api.registry.folders import MixtureFiles
-from api.registry.start_report import overview, renamed
-from api.registry.stores import Stores
-from api.settings import Settings
+from mixture.api.database import Scope
+from mixture.api.registry.builtin import RETRY_SECONDS, BuiltinMixtures
+from mixture.api.registry.folders import MixtureFiles
+from mixture.api.registry.start_report import overview, renamed
+from mixture.api.registry.stores import Stores
+from mixture.api.settings import Settings
 from mixture.lock import Amendment, read_lock, write_lock
 from mixture.planning.amend import amend
 from mixture.planning.plan import make_lock, make_plan, read_inputs
@@ -439,7 +439,7 @@ def test_while_a_folder_is_read_the_others_are_answered_with_what_was_there(tmp_
         assert go_on.wait(60)
         return read_inputs(*arguments, **options)
 
-    monkeypatch.setattr("api.registry.builtin.read_inputs", slowly)
+    monkeypatch.setattr("mixture.api.registry.builtin.read_inputs", slowly)
     with ThreadPoolExecutor(1) as thread:
         reading = thread.submit(mixtures.all)
         assert begun.wait(60)
@@ -548,10 +548,10 @@ def test_while_many_folders_are_read_those_that_are_read_answer_and_the_others_a
         return reads(builtin, where, *more)
 
     monkeypatch.setattr(BuiltinMixtures, "_read", read)
-    for room in ("api.registry.builtin", "api.dependencies.services"):
+    for room in ("mixture.api.registry.builtin", "mixture.api.dependencies.services"):
         monkeypatch.setattr(f"{room}.FEW_FOLDERS", 3)
-    monkeypatch.setattr("api.dependencies.services.START_SECONDS", 0.01)
-    monkeypatch.setattr("api.registry.builtin.SHOW_SECONDS", 0)
+    monkeypatch.setattr("mixture.api.dependencies.services.START_SECONDS", 0.01)
+    monkeypatch.setattr("mixture.api.registry.builtin.SHOW_SECONDS", 0)
     app = make_app(mixtures_dirs=(tmp_path / "many",))
     services = app.state.services
     services.start()
@@ -574,7 +574,7 @@ def test_while_many_folders_are_read_those_that_are_read_answer_and_the_others_a
 
 
 def test_of_many_mixtures_the_start_names_the_first(tmp_path: Path, monkeypatch):
-    monkeypatch.setattr("api.registry.start_report.MOST_NAMES", 2)
+    monkeypatch.setattr("mixture.api.registry.start_report.MOST_NAMES", 2)
     for folder in ("a", "b", "c"):
         write(tmp_path / folder, steps=10)
     builtin = BuiltinMixtures((tmp_path,), (), Stores(()))

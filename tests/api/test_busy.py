@@ -9,9 +9,9 @@ from contextlib import closing
 
 from api_helpers import client_of
 
-from api.database import Repository, RepositoryError, Scope
-from api.middleware.limits import WritePlaces
-from api.middleware.problems import Problem, problem_of
+from mixture.api.database import Repository, RepositoryError, Scope
+from mixture.api.middleware.limits import WritePlaces
+from mixture.api.middleware.problems import Problem, problem_of
 
 WRITERS = 60
 """More than the threads that requests have."""
@@ -41,7 +41,7 @@ def test_reading_goes_on_while_another_process_keeps_the_database_from_being_wri
 
 
 def test_a_writer_that_waits_too_long_for_the_others_of_its_process_is_told_so(tmp_path, monkeypatch):
-    monkeypatch.setattr("api.database.database.TURN_SECONDS", 0.05)
+    monkeypatch.setattr("mixture.api.database.database.TURN_SECONDS", 0.05)
     with closing(Repository.open(tmp_path)) as repository, ThreadPoolExecutor(1) as pool:
         with repository.database.writing():
             waiting = pool.submit(repository.add_token, "ann", [Scope.RUN])

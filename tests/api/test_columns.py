@@ -10,7 +10,7 @@ from api_helpers import ask
 from fastapi import FastAPI
 from mixture_folder import write_mixture
 
-from api.database import Scope
+from mixture.api.database import Scope
 
 SPEC = """\
 mixture: odd

@@ -17,7 +17,7 @@ from fastapi import FastAPI
 from service_processes import start_copy
 from starlette.responses import Response, StreamingResponse
 
-from api.middleware.connections import Connection, most_connections
+from mixture.api.middleware.connections import Connection, most_connections
 from mixture.cli.service.serve import listen
 
 HALF = b"GET /version HTTP/1.1\r\nHost: service\r\nX-More: "
@@ -200,7 +200,7 @@ def test_answers_that_nobody_reads_are_cut_where_there_are_too_many(large):
 
 
 def test_one_address_does_not_take_all_connections(make_app, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("api.middleware.connections.most_connections", lambda: 16)
+    monkeypatch.setattr("mixture.api.middleware.connections.most_connections", lambda: 16)
     with ExitStack() as opened, port_of(make_app(), Connection) as port:
         for _ in range(16):
             one = opened.enter_context(socket.socket())

@@ -13,8 +13,8 @@ from api_helpers import MIXTURES, ask
 from fastapi import FastAPI
 from pyarrow import csv
 
-from api.app import create_app
-from api.settings import Settings
+from mixture.api.app import create_app
+from mixture.api.settings import Settings
 from mixture.lock import read_lock
 from mixture.planning.compare import diff, diff_json, diff_markdown, side_of
 

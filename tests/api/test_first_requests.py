@@ -8,9 +8,9 @@ import threading
 import httpx2
 import pytest
 
-from api.database import Scope
-from api.dependencies.services import _group_bytes
-from api.middleware.cache import Kept
+from mixture.api.database import Scope
+from mixture.api.dependencies.services import _group_bytes
+from mixture.api.middleware.cache import Kept
 from mixture.planning.plan.composition import group
 
 MANY = 60
@@ -30,10 +30,10 @@ NEW = {"spec": SPEC, "tables": {"cells.csv": "domain,tokens\na,200000\nb,90000\n
 @pytest.mark.parametrize(
     ("slow", "addresses"),
     [
-        ("api.dependencies.services.load_kept", ["/v1/mixtures/small/plan"] * MANY),
-        ("api.dependencies.services.group", ["/v1/mixtures/demo/composition?by=kind&step=5"] * MANY),
+        ("mixture.api.dependencies.services.load_kept", ["/v1/mixtures/small/plan"] * MANY),
+        ("mixture.api.dependencies.services.group", ["/v1/mixtures/demo/composition?by=kind&step=5"] * MANY),
         (
-            "api.dependencies.services.group",
+            "mixture.api.dependencies.services.group",
             [f"/v1/mixtures/demo/composition?where=tokens>{i}&step=5" for i in range(MANY)],
         ),
     ],

@@ -14,10 +14,10 @@ from api_helpers import ask
 from fastapi import Request
 from mixture_folder import write_mixture
 
-from api.answers.formats import Format, json_bytes
-from api.answers.tables import table_answer
-from api.middleware.caching import Lifetime
-from api.routes.publishing import SPEC
+from mixture.api.answers.formats import Format, json_bytes
+from mixture.api.answers.tables import table_answer
+from mixture.api.middleware.caching import Lifetime
+from mixture.api.routes.publishing import SPEC
 from mixture.planning.catalog import read_catalog
 
 DOMAINS = "/v1/catalogs/demo/domains"

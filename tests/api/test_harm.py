@@ -14,7 +14,7 @@ import pytest
 from api_helpers import ask
 from fastapi import FastAPI
 
-from api.database import Repository, RepositoryError, Scope
+from mixture.api.database import Repository, RepositoryError, Scope
 
 SPEC = """\
 mixture: small
@@ -69,7 +69,7 @@ def test_an_object_that_can_not_be_written_is_no_fault_of_the_service(app, heade
 FULL = """
 import resource, signal, sys
 from pathlib import Path
-from api.database.objects import Objects
+from mixture.api.database.objects import Objects
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))

@@ -13,8 +13,8 @@ from fastapi import FastAPI
 from mixture_folder import write_mixture
 from stream_helpers import DOMAINS, make_store
 
-from api.database import Scope
-from api.openapi import COMMITTED
+from mixture.api.database import Scope
+from mixture.api.openapi import COMMITTED
 
 PATHS = json.loads(COMMITTED.read_text(encoding="utf-8"))["paths"]
 STREAMS = ("/v1/mixtures/{ref}/batches", "/v1/runs/{run_id}/events")

@@ -12,8 +12,8 @@ import pytest
 from api_helpers import MIXTURES, ask
 
 import mixture
-from api.database import Scope
-from api.routes.publishing import SPEC
+from mixture.api.database import Scope
+from mixture.api.routes.publishing import SPEC
 
 
 def test_a_service_that_runs_says_so_and_what_it_is(client: httpx2.Client):
@@ -73,7 +73,7 @@ def test_the_figures_of_several_processes_are_told_together(tmp_path: Path):
     folder.mkdir()
     code = f"""
 import pathlib
-from api import Settings, create_app
+from mixture.api import Settings, create_app
 from api_helpers import ask
 data, mixtures = pathlib.Path({str(tmp_path / "data")!r}), pathlib.Path({str(MIXTURES)!r})
 app = create_app(Settings(data_dir=data, mixtures_dirs=(mixtures,)))

@@ -22,8 +22,8 @@ from fastapi import FastAPI
 from service_process import resources
 from service_processes import Copy, start_copy
 
-from api.app import create_app
-from api.settings import Settings
+from mixture.api.app import create_app
+from mixture.api.settings import Settings
 
 pytestmark = [
     pytest.mark.alone,

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from api.middleware.cache import Kept
+from mixture.api.middleware.cache import Kept
 
 THREADS = 8
 

@@ -14,8 +14,8 @@ import pytest
 from api_helpers import ask, client_of, serving
 from starlette.responses import StreamingResponse
 
-from api.middleware.limits import Limits, RateLimit
-from api.middleware.problems import Problem
+from mixture.api.middleware.limits import Limits, RateLimit
+from mixture.api.middleware.problems import Problem
 
 
 def test_a_client_that_asks_too_often_is_told_when_to_come_back(make_app):

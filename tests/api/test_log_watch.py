@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from api.database import RepositoryError
-from api.registry.log_watch import LogWatch
+from mixture.api.database import RepositoryError
+from mixture.api.registry.log_watch import LogWatch
 
 
 class Logs:

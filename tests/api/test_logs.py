@@ -8,7 +8,7 @@ import logging
 import pytest
 from api_helpers import ask
 
-from api.middleware.logs import LOGGING, Repeats
+from mixture.api.middleware.logs import LOGGING, Repeats
 
 
 def records(*messages: str, level: int = logging.ERROR) -> list[logging.LogRecord]:
@@ -17,7 +17,7 @@ def records(*messages: str, level: int = logging.ERROR) -> list[logging.LogRecor
 
 def test_a_message_that_comes_again_is_one_line_until_its_time_is_over(monkeypatch):
     now = 0.0
-    monkeypatch.setattr("api.middleware.logs.time.monotonic", lambda: now)
+    monkeypatch.setattr("mixture.api.middleware.logs.time.monotonic", lambda: now)
     repeats = Repeats()
     first = "socket.accept() out of system resource\nsocket: <7>"
     assert list(map(repeats.filter, records(first, first, "another", first.replace("7", "8")))) == [

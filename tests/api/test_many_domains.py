@@ -7,8 +7,8 @@ from api_helpers import ask
 from fastapi import FastAPI
 from mixture_folder import write_mixture
 
-from api.app import create_app
-from api.settings import Settings
+from mixture.api.app import create_app
+from mixture.api.settings import Settings
 
 DOMAINS = 20_000
 SPEC = """\

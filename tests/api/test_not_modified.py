@@ -9,10 +9,10 @@ import pytest
 from api_helpers import MIXTURES, ask
 from fastapi import FastAPI
 
-from api.app import create_app
-from api.database import Scope
-from api.openapi import COMMITTED
-from api.settings import Settings
+from mixture.api.app import create_app
+from mixture.api.database import Scope
+from mixture.api.openapi import COMMITTED
+from mixture.api.settings import Settings
 
 DESCRIBED = json.loads(COMMITTED.read_text(encoding="utf-8"))
 READ = {path: methods["get"] for path, methods in DESCRIBED["paths"].items() if "get" in methods}

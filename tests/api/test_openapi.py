@@ -13,11 +13,11 @@ import pytest
 from api_helpers import routes_of
 from fastapi import FastAPI
 
-from api.answers.bodies import RequestBody
-from api.answers.description import TAGS
-from api.app import create_app
-from api.openapi import COMMITTED, text
-from api.settings import Settings
+from mixture.api.answers.bodies import RequestBody
+from mixture.api.answers.description import TAGS
+from mixture.api.app import create_app
+from mixture.api.openapi import COMMITTED, text
+from mixture.api.settings import Settings
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def operations(description: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any
 
 
 def test_the_committed_description_is_that_of_the_code(described):
-    assert COMMITTED.read_text(encoding="utf-8") == text(described[0]), "python -m api.openapi writes it anew"
+    assert COMMITTED.read_text(encoding="utf-8") == text(described[0]), "python -m mixture.api.openapi writes it anew"
 
 
 def test_the_service_gives_the_description(client: httpx2.Client, described):

@@ -8,9 +8,9 @@ import shutil
 
 from api_helpers import MIXTURES
 
-from api.registry.builtin import BuiltinMixtures
-from api.registry.overviews import overview_of
-from api.registry.stores import Stores
+from mixture.api.registry.builtin import BuiltinMixtures
+from mixture.api.registry.overviews import overview_of
+from mixture.api.registry.stores import Stores
 
 
 def test_a_damaged_overview_is_left_out_and_told_once_until_it_is_damaged_otherwise(tmp_path, caplog):

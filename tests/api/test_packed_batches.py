@@ -11,8 +11,8 @@ from api_helpers import client_of
 from service_process import Shown, shown
 from stream_helpers import DOMAINS, lock_over, make_store
 
-from api.app import create_app
-from api.settings import Settings
+from mixture.api.app import create_app
+from mixture.api.settings import Settings
 from mixture.client import open_remote_stream
 from mixture.data.derived import pack_store
 from mixture.data.layout import PADDING

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from api.figures.plans import PlannedDomains
+from mixture.api.figures.plans import PlannedDomains
 from mixture.planning.plan import fraction_of, json_value
 
 HELD = 10**17

@@ -10,8 +10,8 @@ import pytest
 from api_helpers import ask, client_of
 from fastapi import FastAPI
 
-from api.answers.bodies import RequestBody
-from api.middleware.problems import Problem
+from mixture.api.answers.bodies import RequestBody
+from mixture.api.middleware.problems import Problem
 from mixture.errors import CatalogError, MixtureError, Place, SpecError, StoreError
 from mixture.planning.yamlfile.errors import SpecFileError
 

@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 from api_helpers import MIXTURES, ask
 
-from api.app import create_app
-from api.database import Scope
-from api.registry.bundles import make_bundle
+from mixture.api.app import create_app
+from mixture.api.database import Scope
+from mixture.api.registry.bundles import make_bundle
 from mixture.lock import lock_text, read_lock
 from mixture.planning.plan import make_lock, make_plan, plan_json
 from mixture.planning.spec import load_spec
@@ -319,7 +319,7 @@ def test_a_spec_that_takes_long_to_plan_is_refused_before_it_is_planned(put):
 
 
 def test_the_conditions_of_a_spec_have_so_much_time_together(put, monkeypatch):
-    monkeypatch.setattr("api.registry.bundles.CONDITION_SECONDS", 0.0)
+    monkeypatch.setattr("mixture.api.registry.bundles.CONDITION_SECONDS", 0.0)
     put("slow", status=422, code="condition-too-slow")
     put("quick", phases(2, "uniform"), status=201)
 

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from api_helpers import serving
 
-from api.middleware import ranges
+from mixture.api.middleware import ranges
 
 WHOLE = "/v1/catalogs/demo/domains.parquet"
 LONG = "/v1/mixtures/demo/positions.parquet?start=0&count=30000"
@@ -64,7 +64,7 @@ def test_what_is_no_single_part_is_the_whole_and_what_is_not_there_is_refused(cl
 
 
 def test_an_answer_is_made_once_for_all_parts_of_it_and_is_the_same_in_another_copy(make_app, monkeypatch):
-    from api.answers import tables
+    from mixture.api.answers import tables
 
     written, writes = [], tables.table_bytes
     monkeypatch.setattr(tables, "table_bytes", lambda *a, **k: written.append(1) or writes(*a, **k))
@@ -99,8 +99,8 @@ def test_a_reader_of_parquet_by_url_reads_the_columns_that_it_asks_for(client):
 
 
 def test_few_answers_are_made_at_a_time_to_give_parts_of(client, monkeypatch):
-    monkeypatch.setattr("api.middleware.ranges._MAKING", threading.BoundedSemaphore(1))
-    monkeypatch.setattr("api.middleware.ranges.WAIT_SECONDS", 0.01)
+    monkeypatch.setattr("mixture.api.middleware.ranges._MAKING", threading.BoundedSemaphore(1))
+    monkeypatch.setattr("mixture.api.middleware.ranges.WAIT_SECONDS", 0.01)
     address = "/v1/mixtures/demo/positions.csv?start=77&count=1234"
     with ranges._MAKING:
         answer = client.get(address, headers={"Range": "bytes=0-9"})

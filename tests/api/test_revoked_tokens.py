@@ -9,9 +9,9 @@ import pytest
 from api_helpers import client_of
 from starlette.responses import StreamingResponse
 
-from api.database import Scope
-from api.dependencies.security import Reads
-from api.middleware import token_watch
+from mixture.api.database import Scope
+from mixture.api.dependencies.security import Reads
+from mixture.api.middleware import token_watch
 
 WAIT = httpx2.Timeout(30)
 

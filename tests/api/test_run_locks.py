@@ -7,7 +7,7 @@ import json
 import pytest
 from api_helpers import ask
 
-from api.database import Scope
+from mixture.api.database import Scope
 
 CELLS = "domain,tokens\na,200000\nb,90000\n"
 SPEC = """\

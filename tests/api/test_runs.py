@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from api_helpers import MIXTURES, ask
 
-from api.database import Scope
+from mixture.api.database import Scope
 from mixture.lock import read_lock
 
 LOCK = read_lock(MIXTURES / "demo" / "mixture.lock.json")
@@ -316,7 +316,7 @@ def test_the_table_of_a_log_has_all_reports(app, post, run, monkeypatch):
     log = f"/v1/runs/{run}/progress"
     assert len(get(app, log).json()["items"]) == 100
     for most in (1000, 50):
-        monkeypatch.setattr("api.routes.runs.MOST_REPORTS", most)
+        monkeypatch.setattr("mixture.api.routes.runs.MOST_REPORTS", most)
         answer = get(app, f"{log}.csv")
         assert [int(line.split(",")[1]) for line in answer.text.splitlines()[1:]] == list(range(1, 131))
         assert "link" not in answer.headers
@@ -441,7 +441,7 @@ def test_a_run_whose_mixture_is_damaged_still_has_its_log(app, post, run, make_a
 
 
 def test_a_page_of_the_log_has_less_where_losses_are_long_and_its_cursor_goes_on(app, post, run, monkeypatch):
-    monkeypatch.setattr("api.database.runs.PAGE_BYTES", 300)
+    monkeypatch.setattr("mixture.api.database.runs.PAGE_BYTES", 300)
     for step in range(9):
         post(f"/v1/runs/{run}/progress", {"step": step, "loss": dict.fromkeys(LOCK.schedule().names[:4], 2.5)})
     for limit in (1000, 2):

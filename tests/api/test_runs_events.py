@@ -10,7 +10,7 @@ import httpx2
 import pytest
 from api_helpers import client_of
 
-from api.database import Scope
+from mixture.api.database import Scope
 
 WAIT = httpx2.Timeout(30)
 

@@ -14,7 +14,7 @@ from api_helpers import MIXTURES
 from service_process import free_port
 from service_processes import Copy, start_copy
 
-from api.database import Repository, Scope
+from mixture.api.database import Repository, Scope
 
 pytestmark = pytest.mark.long
 

@@ -18,7 +18,7 @@ from fastapi import FastAPI
 from mixture_folder import write_mixture
 from stream_helpers import DOMAINS, make_store
 
-from api.answers.lists import encode_cursor
+from mixture.api.answers.lists import encode_cursor
 from mixture.data.ingest import ingest
 from mixture.data.layout import attribute_value
 from mixture.data.store import Store, open_store
@@ -198,9 +198,9 @@ def test_a_table_without_a_limit_has_all_of_a_step_however_it_is_read(app: FastA
     assert len(ask(app, "GET", f"{marin}?rank=3&world_size=4").json()["items"]) == 20
     address = "/v1/mixtures/small/steps/3/sequences"
     expected = ask(app, "GET", f"{address}.parquet?limit=24").raise_for_status()
-    monkeypatch.setattr("api.routes.steps.MOST_SLOTS", 7)
+    monkeypatch.setattr("mixture.api.routes.steps.MOST_SLOTS", 7)
     for size in (7, 200):
-        monkeypatch.setattr("api.routes.steps.MOST_SLOTS", size)
+        monkeypatch.setattr("mixture.api.routes.steps.MOST_SLOTS", size)
         whole = ask(app, "GET", f"{address}.parquet").raise_for_status()
         rows = pq.read_table(pa.BufferReader(whole.content))
         assert rows.to_pylist() == pq.read_table(pa.BufferReader(expected.content)).to_pylist()

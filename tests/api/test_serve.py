@@ -93,8 +93,8 @@ import asyncio, sys
 from pathlib import Path
 import uvicorn
 from fastapi.responses import StreamingResponse
-from api.settings import Settings
-from api.app import create_app
+from mixture.api.settings import Settings
+from mixture.api.app import create_app
 
 app = create_app(Settings(data_dir=Path("data"), mixtures_dirs=()))
 stopping = app.state.services.stopping

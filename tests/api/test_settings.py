@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from program import run_program
 
-from api.setting_texts import setting_texts
-from api.settings import Settings, load_settings
+from mixture.api.setting_texts import setting_texts
+from mixture.api.settings import Settings, load_settings
 from mixture.errors import MixtureError
 
 

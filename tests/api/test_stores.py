@@ -12,7 +12,7 @@ from fastapi import FastAPI
 from mixture_folder import write_mixture
 from stream_helpers import DOMAINS, make_store
 
-from api.registry.stores import RETRY_SECONDS, Stores
+from mixture.api.registry.stores import RETRY_SECONDS, Stores
 from mixture.errors import StoreError
 from mixture.lock import Lock, read_lock
 

@@ -11,8 +11,8 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from api.answers.formats import Format
-from api.answers.table_writers import table_bytes
+from mixture.api.answers.formats import Format
+from mixture.api.answers.table_writers import table_bytes
 from mixture.spreadsheet import defused
 
 COMPUTED = [

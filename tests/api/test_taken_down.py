@@ -18,8 +18,8 @@ from api_helpers import client_of
 from clustered_mixture import NAME, clustered_mixture
 from stream_helpers import with_masks
 
-from api.app import create_app
-from api.settings import ExampleTexts, Settings
+from mixture.api.app import create_app
+from mixture.api.settings import ExampleTexts, Settings
 from mixture.data.store import Store, open_store
 from mixture.lock import read_lock, write_lock
 from mixture.lock.lock import Lock

@@ -12,9 +12,9 @@ import pytest
 from api_helpers import ask, serving
 from fastapi import FastAPI
 
-from api.database import Scope
-from api.dependencies.security import Publisher, Runner
-from api.openapi import COMMITTED
+from mixture.api.database import Scope
+from mixture.api.dependencies.security import Publisher, Runner
+from mixture.api.openapi import COMMITTED
 
 
 def bearer(secret: str) -> dict[str, str]:

@@ -15,8 +15,8 @@ pytestmark = pytest.mark.long
 WAITING = """\
 import asyncio, sys
 from pathlib import Path
-from api.settings import Settings
-from api.app import create_app
+from mixture.api.settings import Settings
+from mixture.api.app import create_app
 
 async def main():
     app = create_app(Settings(data_dir=Path(sys.argv[1]), mixtures_dirs=(Path(sys.argv[2]),)))

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from api_helpers import MIXTURES, ask, client_of
 
-from api.database import Scope
-from api.middleware.limits import what_if_places
-from api.middleware.problems import Problem
+from mixture.api.database import Scope
+from mixture.api.middleware.limits import what_if_places
+from mixture.api.middleware.problems import Problem
 from mixture.lock import write_lock
 from mixture.planning.plan import make_lock, make_plan, plan_json
 from mixture.planning.spec import load_spec, parse_spec
@@ -269,7 +269,7 @@ def test_a_body_of_more_than_a_mebibyte_is_refused_declared_or_not(client):
 
 
 def test_a_mixture_that_is_too_large_is_refused_before_it_is_planned(make_app, monkeypatch):
-    monkeypatch.setattr("api.what_if.planning.MOST_WEIGHTS", 19)
+    monkeypatch.setattr("mixture.api.what_if.planning.MOST_WEIGHTS", 19)
     answer = ask(make_app(), "POST", DEMO, json={})
     assert (answer.status_code, answer.json()["code"]) == (422, "too-many-weights")
 
@@ -286,7 +286,7 @@ def test_stairs_of_a_transition_count_among_the_weights_of_a_mixture(make_app, m
     write_lock(make_lock(plan), folder / "mixture.lock.json")
     app = make_app(mixtures_dirs=(tmp_path,))
     assert ask(app, "POST", DEMO, json={}).status_code == 200
-    monkeypatch.setattr("api.what_if.planning.MOST_WEIGHTS", 21 * len(plan.domains))
+    monkeypatch.setattr("mixture.api.what_if.planning.MOST_WEIGHTS", 21 * len(plan.domains))
     answer = ask(app, "POST", DEMO, json={"budget": "21B tokens"})
     assert (answer.status_code, answer.json()["code"]) == (422, "too-many-weights")
 

@@ -10,8 +10,8 @@ from api_helpers import serving
 from service_process import NAME, Shown, shown
 from stream_helpers import DOMAINS, lock_over, make_store
 
-from api.app import create_app
-from api.settings import Settings
+from mixture.api.app import create_app
+from mixture.api.settings import Settings
 from mixture.data.store import Store
 
 KEYS = {"tokenizer": "bytes", "sequence_length": "64", "shuffle": "{block: 256 tokens, window: 2 blocks}"}

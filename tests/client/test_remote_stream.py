@@ -14,9 +14,9 @@ from api_helpers import serving
 from service_process import NAME, Shown, free_port
 from stream_helpers import DOMAINS, bytes_of, make_store
 
-from api.app import create_app
-from api.database import Repository, Scope
-from api.settings import Settings
+from mixture.api.app import create_app
+from mixture.api.database import Repository, Scope
+from mixture.api.settings import Settings
 from mixture.client import RemoteStream, open_remote_stream
 from mixture.errors import MixtureError, ServiceError, StreamError
 from mixture.stream import LocalStream, open_stream

@@ -12,8 +12,8 @@ from client.trainer import Trainer, digests
 from service_process import NAME, Harm, ServiceProcess, Shown, free_port, proxy, shown
 from stream_helpers import DOMAINS, bytes_of, make_store
 
-from api.app import create_app
-from api.settings import Settings
+from mixture.api.app import create_app
+from mixture.api.settings import Settings
 from mixture.client import open_remote_stream
 from mixture.errors import ServiceError, StreamError
 from mixture.planning.plan import make_lock, make_plan

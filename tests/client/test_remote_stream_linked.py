@@ -9,8 +9,8 @@ from api_helpers import serving
 from service_process import NAME
 from stream_helpers import bytes_of
 
-from api.app import create_app
-from api.settings import Settings
+from mixture.api.app import create_app
+from mixture.api.settings import Settings
 from mixture.client import open_remote_stream
 from mixture.data.derived import ExportFormat, export_store
 from mixture.data.linking import build_catalog

@@ -17,8 +17,8 @@ from api_helpers import serving
 from service_process import NAME, Shown, shown
 from stream_helpers import bytes_of, with_masks
 
-from api.app import create_app
-from api.settings import Settings
+from mixture.api.app import create_app
+from mixture.api.settings import Settings
 from mixture.client import open_remote_stream
 from mixture.client.body import Body
 from mixture.client.steps import Expected, read_steps

@@ -14,7 +14,7 @@ from mixture_folder import write_mixture
 from service_process import Harm, ServiceProcess, Shown, proxy
 from stream_helpers import bytes_of
 
-from api.database import Repository, Scope
+from mixture.api.database import Repository, Scope
 from mixture.client import open_remote_stream
 from mixture.data.store import Store
 from mixture.errors import StreamError

@@ -13,9 +13,9 @@ import pytest
 from api_helpers import serving
 from service_process import NAME, Harm, ServiceProcess, Shown, free_port, proxy
 
-from api.app import create_app
-from api.database import Repository, Scope
-from api.settings import Settings
+from mixture.api.app import create_app
+from mixture.api.database import Repository, Scope
+from mixture.api.settings import Settings
 from mixture.client import find_run, register_run, report_progress, watch_run
 from mixture.errors import ServiceError
 

@@ -13,7 +13,7 @@ import pytest
 from mixture_folder import write_mixture
 from stream_helpers import DOMAINS, bytes_of, make_store
 
-from api.database import Repository, Scope
+from mixture.api.database import Repository, Scope
 from mixture.client import open_remote_stream
 from mixture.data.store import Store
 from mixture.lock import Lock

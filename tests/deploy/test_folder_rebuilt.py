@@ -12,8 +12,8 @@ import pytest
 from api_helpers import ask
 from mixture_folder import write_mixture
 
-from api.app import create_app
-from api.settings import Settings
+from mixture.api.app import create_app
+from mixture.api.settings import Settings
 
 pytestmark = pytest.mark.long
 

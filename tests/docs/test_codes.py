@@ -10,7 +10,7 @@ from docs.codes import error_codes
 from docs.pages import blocks, page
 from docs.toys import examples
 
-from api.middleware.problems import CODES
+from mixture.api.middleware.problems import CODES
 from mixture.data.texts.report import Reason, Skipped
 from mixture.planning.plan import LEVELS
 from mixture.planning.spec import FindingCode

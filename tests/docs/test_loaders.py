@@ -13,13 +13,13 @@ from api_helpers import serving
 from docs.folder import run_block, run_python, write_text
 from docs.pages import blocks, page, rows_of
 
-from api.app import create_app
-from api.settings import Settings
 from mixture.adapters import loss_logs
 from mixture.adapters.columns import Column, Columns
 from mixture.adapters.datasets import iterable_dataset
 from mixture.adapters.grain import rank_steps, sharded_sequences
 from mixture.adapters.sources import SequenceSource, StepSource
+from mixture.api.app import create_app
+from mixture.api.settings import Settings
 from mixture.client import open_remote_stream
 from mixture.data.storage import ObjectOptions
 from mixture.stream import open_stream, read_ahead

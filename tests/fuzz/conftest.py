@@ -8,8 +8,8 @@ import pytest
 from api_helpers import MIXTURES
 from fuzz.targets import Target, make_targets
 
-from api.app import create_app
-from api.settings import Settings
+from mixture.api.app import create_app
+from mixture.api.settings import Settings
 
 
 @pytest.fixture(scope="session")

@@ -419,7 +419,7 @@ def _formats(folder: Path) -> dict[str, Target]:
 def _requests(app: object) -> dict[str, Target]:
     """Requests with a body of JSON to a service that anybody may write to: an answer, and no failure of the service."""
     services = app.state.services  # type: ignore[attr-defined]
-    from api.database import Scope
+    from mixture.api.database import Scope
 
     secret = services.repository.add_token("anybody", [Scope.PUBLISH, Scope.RUN])[1]
     headers = {"Authorization": f"Bearer {secret}", "Content-Type": "application/json"}

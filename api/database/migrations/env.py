@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from api.database.models import Base
+from mixture.api.database.models import Base
 
 context.configure(connection=context.config.attributes["connection"], target_metadata=Base.metadata)
 with context.begin_transaction():

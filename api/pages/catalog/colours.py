@@ -9,8 +9,8 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from math import isqrt
 
-from api.figures import Figures
-from api.pages.catalog.order import Measure, figure_of
+from mixture.api.figures import Figures
+from mixture.api.pages.catalog.order import Measure, figure_of
 
 STEPS = 10
 """The ramp has colours 0 to 10."""

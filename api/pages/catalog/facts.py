@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from api.figures import PlannedDomains
-from api.pages.catalog.made import MoveView, made_view
-from api.pages.catalog.page import CatalogFacts
-from api.registry import LoadedMixture, overview_of
+from mixture.api.figures import PlannedDomains
+from mixture.api.pages.catalog.made import MoveView, made_view
+from mixture.api.pages.catalog.page import CatalogFacts
+from mixture.api.registry import LoadedMixture, overview_of
 from mixture.data.store import Store
 from mixture.errors import MixtureError
 from mixture.names import DIGEST_MARK

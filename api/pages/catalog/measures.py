@@ -6,13 +6,13 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from api.figures import Figures
-from api.pages.catalog.colours import WITHOUT_CAP, level_of, most_of
-from api.pages.catalog.order import Measure, figure_of
-from api.pages.figures import epochs, percent, times, tokens
+from mixture.api.figures import Figures
+from mixture.api.pages.catalog.colours import WITHOUT_CAP, level_of, most_of
+from mixture.api.pages.catalog.order import Measure, figure_of
+from mixture.api.pages.figures import epochs, percent, times, tokens
 
 if TYPE_CHECKING:
-    from api.pages.catalog.page import CatalogView, CellView, RowView
+    from mixture.api.pages.catalog.page import CatalogView, CellView, RowView
 
 LABELS = {
     Measure.SHARE: "Share",

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from api.answers import wrong_query
-from api.figures import Figures
+from mixture.api.answers import wrong_query
+from mixture.api.figures import Figures
 from mixture.errors import nearest
 
 if TYPE_CHECKING:
-    from api.pages.catalog.page import RowView
+    from mixture.api.pages.catalog.page import RowView
 
 
 class Measure(StrEnum):

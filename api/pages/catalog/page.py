@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict
 
-from api.figures import (
+from mixture.api.figures import (
     TITLE_COLUMN,
     CatalogFigures,
     CellFigures,
@@ -18,11 +18,11 @@ from api.figures import (
     integers,
     kind_columns,
 )
-from api.pages.catalog.made import MadeView
-from api.pages.catalog.measures import LABELS, caption_of, coloured, every_measure, figure_text, ramp_of
-from api.pages.catalog.order import NAME, Measure, sorted_rows
-from api.pages.catalog.panel import PanelView
-from api.pages.catalog.search import Hit, found
+from mixture.api.pages.catalog.made import MadeView
+from mixture.api.pages.catalog.measures import LABELS, caption_of, coloured, every_measure, figure_text, ramp_of
+from mixture.api.pages.catalog.order import NAME, Measure, sorted_rows
+from mixture.api.pages.catalog.panel import PanelView
+from mixture.api.pages.catalog.search import Hit, found
 from mixture.data.store import Store
 from mixture.planning.catalog import Catalog, Overview
 from mixture.stream import Masks

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict
 
-from api.figures import CatalogFigures, DomainShown
-from api.pages.figures import epochs
-from api.settings import ExampleTexts
-from api.texts import DomainExamples, Example, ExampleKind, LengthBin, QualityReason
+from mixture.api.figures import CatalogFigures, DomainShown
+from mixture.api.pages.figures import epochs
+from mixture.api.settings import ExampleTexts
+from mixture.api.texts import DomainExamples, Example, ExampleKind, LengthBin, QualityReason
 
 WIDEST, NARROWEST, WHOLE_WIDTH = 40, 8, 340
 HIGHEST, BASE = 64, 76

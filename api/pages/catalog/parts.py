@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from api.figures import domain_shown
-from api.middleware import Problem
-from api.pages.catalog.page import CatalogAsked, CatalogFacts, figures_of
-from api.pages.catalog.panel import PanelView, examples_view, panel_view
-from api.pages.catalog.search import Hit, hits
-from api.settings import ExampleTexts
-from api.texts import (
+from mixture.api.figures import domain_shown
+from mixture.api.middleware import Problem
+from mixture.api.pages.catalog.page import CatalogAsked, CatalogFacts, figures_of
+from mixture.api.pages.catalog.panel import PanelView, examples_view, panel_view
+from mixture.api.pages.catalog.search import Hit, hits
+from mixture.api.settings import ExampleTexts
+from mixture.api.texts import (
     DocumentFacts,
     DomainExamples,
     ExampleKind,

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
 
-from api.texts import TypicalText
+from mixture.api.texts import TypicalText
 
 if TYPE_CHECKING:
-    from api.pages.catalog.page import RowView
+    from mixture.api.pages.catalog.page import RowView
 
 MOST_HITS = 3
 """Texts that are shown of a row."""

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from pydantic import BaseModel, ConfigDict
 
-from api.pages.figures import integer
+from mixture.api.pages.figures import integer
 from mixture.lock import Lock
 from mixture.planning.plan import Groups, changes_inside, evenly
 

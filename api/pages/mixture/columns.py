@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from api.answers import wrong_query
+from mixture.api.answers import wrong_query
 from mixture.errors import nearest
 from mixture.planning.catalog import CATALOG_COLUMNS, Catalog, Overview
 from mixture.planning.plan import FIGURES, STRETCH

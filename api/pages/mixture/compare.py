@@ -10,13 +10,13 @@ from typing import Any
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict
 
-from api.figures import axes_of, catalog_map
-from api.pages.catalog.facts import pinned
-from api.pages.mixture.columns import first_column, group_columns, known_column
-from api.pages.mixture.page import rows_shown
-from api.pages.mixture.phases import asked_phase
-from api.pages.mixture.rows import titles_of
-from api.registry import LoadedMixture
+from mixture.api.figures import axes_of, catalog_map
+from mixture.api.pages.catalog.facts import pinned
+from mixture.api.pages.mixture.columns import first_column, group_columns, known_column
+from mixture.api.pages.mixture.page import rows_shown
+from mixture.api.pages.mixture.phases import asked_phase
+from mixture.api.pages.mixture.rows import titles_of
+from mixture.api.registry import LoadedMixture
 from mixture.planning.catalog import Overview
 from mixture.planning.compare import (
     Figures,

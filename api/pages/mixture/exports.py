@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict
 
-from api.registry import LoadedMixture
+from mixture.api.registry import LoadedMixture
 from mixture.formats import FORMATS, MixtureFormat, WeightUnit
 
 

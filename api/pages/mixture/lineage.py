@@ -6,8 +6,8 @@ from datetime import datetime
 
 from pydantic import BaseModel, ConfigDict
 
-from api.dependencies import KnownLineage
-from api.registry import LoadedMixture
+from mixture.api.dependencies import KnownLineage
+from mixture.api.registry import LoadedMixture
 from mixture.planning.explain import amendment_words, explain
 
 MOST_AMENDMENTS = 20

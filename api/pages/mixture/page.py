@@ -10,17 +10,17 @@ from typing import Any, cast
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict
 
-from api.dependencies import KnownLineage
-from api.pages.catalog.facts import pinned
-from api.pages.catalog.made import MoveView
-from api.pages.mixture.chart import Areas, Label, areas
-from api.pages.mixture.columns import asked_column, group_columns, known_order
-from api.pages.mixture.exports import ExportRow, export_rows
-from api.pages.mixture.lineage import LineageView, lineage_view
-from api.pages.mixture.phases import asked_phase
-from api.pages.mixture.rows import DomainRow, GroupRow, domain_rows, group_rows, titles_of
-from api.pages.titles import says_the_same
-from api.registry import LoadedMixture
+from mixture.api.dependencies import KnownLineage
+from mixture.api.pages.catalog.facts import pinned
+from mixture.api.pages.catalog.made import MoveView
+from mixture.api.pages.mixture.chart import Areas, Label, areas
+from mixture.api.pages.mixture.columns import asked_column, group_columns, known_order
+from mixture.api.pages.mixture.exports import ExportRow, export_rows
+from mixture.api.pages.mixture.lineage import LineageView, lineage_view
+from mixture.api.pages.mixture.phases import asked_phase
+from mixture.api.pages.mixture.rows import DomainRow, GroupRow, domain_rows, group_rows, titles_of
+from mixture.api.pages.titles import says_the_same
+from mixture.api.registry import LoadedMixture
 from mixture.names import DIGEST_MARK
 from mixture.planning.catalog import Cell, Overview, cell_text
 from mixture.planning.plan import Level, group

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from api.answers import wrong_query
+from mixture.api.answers import wrong_query
 from mixture.errors import nearest
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from api.figures import PlannedDomains
-from api.registry import LoadedMixture
+from mixture.api.figures import PlannedDomains
+from mixture.api.registry import LoadedMixture
 from mixture.planning.catalog import Overview, cell_text
 from mixture.planning.plan import tokens_over_cap
 

@@ -9,13 +9,13 @@ from typing import Any
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict
 
-from api.middleware import Problem, pointer_token
-from api.pages.catalog.facts import pinned
-from api.pages.mixture.columns import group_columns
-from api.pages.mixture.page import rows_shown
-from api.pages.mixture.rows import domain_rows, group_rows, titles_of, weight_at_end
-from api.registry import LoadedMixture
-from api.what_if import WhatIfAnswer, WhatIfDomain
+from mixture.api.middleware import Problem, pointer_token
+from mixture.api.pages.catalog.facts import pinned
+from mixture.api.pages.mixture.columns import group_columns
+from mixture.api.pages.mixture.page import rows_shown
+from mixture.api.pages.mixture.rows import domain_rows, group_rows, titles_of, weight_at_end
+from mixture.api.registry import LoadedMixture
+from mixture.api.what_if import WhatIfAnswer, WhatIfDomain
 from mixture.planning.catalog import Overview, cell_text
 
 

@@ -7,8 +7,8 @@ from pathlib import PurePath
 from fastapi import APIRouter, HTTPException, Request
 from starlette.responses import Response
 
-from api.middleware import Freshness, Lifetime, not_modified, tag_of
-from api.pages.assets import KINDS, assets
+from mixture.api.middleware import Freshness, Lifetime, not_modified, tag_of
+from mixture.api.pages.assets import KINDS, assets
 
 router = APIRouter(tags=["assets"])
 

@@ -8,19 +8,19 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from api.answers import wrong_query
-from api.dependencies import AppServices, AskedMixture, Reads, Services
-from api.middleware import Lifetime
-from api.pages.catalog.facts import catalog_facts, is_over
-from api.pages.catalog.made import MoveView
-from api.pages.catalog.order import Measure
-from api.pages.catalog.page import CatalogAsked, CatalogView, catalog_view
-from api.pages.catalog.panel import PanelPage, PanelView
-from api.pages.catalog.parts import cell_panel, found_texts
-from api.pages.moves import moves_of
-from api.pages.render import page_answer
-from api.registry import LoadedMixture
-from api.texts import ExampleKind
+from mixture.api.answers import wrong_query
+from mixture.api.dependencies import AppServices, AskedMixture, Reads, Services
+from mixture.api.middleware import Lifetime
+from mixture.api.pages.catalog.facts import catalog_facts, is_over
+from mixture.api.pages.catalog.made import MoveView
+from mixture.api.pages.catalog.order import Measure
+from mixture.api.pages.catalog.page import CatalogAsked, CatalogView, catalog_view
+from mixture.api.pages.catalog.panel import PanelPage, PanelView
+from mixture.api.pages.catalog.parts import cell_panel, found_texts
+from mixture.api.pages.moves import moves_of
+from mixture.api.pages.render import page_answer
+from mixture.api.registry import LoadedMixture
+from mixture.api.texts import ExampleKind
 
 router = APIRouter(tags=["pages"], dependencies=[Reads])
 

@@ -8,12 +8,12 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import RedirectResponse, Response
 
-from api.answers import LISTS, Format, PageAsked, encode_cursor, name_after, table_page_query
-from api.dependencies import AppServices, Reads, Services
-from api.middleware import Lifetime
-from api.pages.index import IndexView, MixtureLine, RunLine
-from api.pages.render import asked_page_format, links_of, page_answer
-from api.routes.mixtures import head
+from mixture.api.answers import LISTS, Format, PageAsked, encode_cursor, name_after, table_page_query
+from mixture.api.dependencies import AppServices, Reads, Services
+from mixture.api.middleware import Lifetime
+from mixture.api.pages.index import IndexView, MixtureLine, RunLine
+from mixture.api.pages.render import asked_page_format, links_of, page_answer
+from mixture.api.routes.mixtures import head
 from mixture.errors import MixtureError
 
 router = APIRouter(tags=["pages"], dependencies=[Reads])

@@ -7,15 +7,15 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from api.answers import wrong_query
-from api.dependencies import AppServices, AskedMixture, Reads, lineage_known
-from api.middleware import Lifetime
-from api.pages.catalog.facts import store_of
-from api.pages.mixture.compare import compare_view
-from api.pages.mixture.page import Listing, mixture_view
-from api.pages.moves import moves_of
-from api.pages.render import page_answer
-from api.registry import overview_of
+from mixture.api.answers import wrong_query
+from mixture.api.dependencies import AppServices, AskedMixture, Reads, lineage_known
+from mixture.api.middleware import Lifetime
+from mixture.api.pages.catalog.facts import store_of
+from mixture.api.pages.mixture.compare import compare_view
+from mixture.api.pages.mixture.page import Listing, mixture_view
+from mixture.api.pages.moves import moves_of
+from mixture.api.pages.render import page_answer
+from mixture.api.registry import overview_of
 
 router = APIRouter(tags=["pages"], dependencies=[Reads])
 SHOWN_MOVES = 50

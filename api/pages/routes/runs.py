@@ -7,12 +7,12 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from api.dependencies import AppServices, Reads
-from api.middleware import Lifetime
-from api.pages.render import page_answer
-from api.pages.run.page import run_view
-from api.registry import overview_of
-from api.routes.runs import RunId, mixture_of
+from mixture.api.dependencies import AppServices, Reads
+from mixture.api.middleware import Lifetime
+from mixture.api.pages.render import page_answer
+from mixture.api.pages.run.page import run_view
+from mixture.api.registry import overview_of
+from mixture.api.routes.runs import RunId, mixture_of
 
 router = APIRouter(tags=["pages"], dependencies=[Reads])
 MOST_CHANGES = 20

@@ -7,14 +7,14 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import RedirectResponse, Response
 
-from api.answers import LARGEST_NUMBER, FormCount, FormNumber, wrong_query
-from api.dependencies import AskedMixture, Reads
-from api.middleware import Lifetime
-from api.pages.catalog.facts import store_of
-from api.pages.mixture.page import Listing
-from api.pages.render import links_of, page_answer
-from api.pages.step.page import step_view
-from api.registry import overview_of
+from mixture.api.answers import LARGEST_NUMBER, FormCount, FormNumber, wrong_query
+from mixture.api.dependencies import AskedMixture, Reads
+from mixture.api.middleware import Lifetime
+from mixture.api.pages.catalog.facts import store_of
+from mixture.api.pages.mixture.page import Listing
+from mixture.api.pages.render import links_of, page_answer
+from mixture.api.pages.step.page import step_view
+from mixture.api.registry import overview_of
 
 router = APIRouter(tags=["pages"], dependencies=[Reads])
 Text = Annotated[str | None, Query(max_length=1000)]

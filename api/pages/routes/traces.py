@@ -7,12 +7,12 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from api.answers import FormNumber
-from api.dependencies import AskedMixture, Reads
-from api.middleware import Lifetime, Problem, problem_of
-from api.pages.catalog.facts import store_of
-from api.pages.render import asked_page_format, page_answer
-from api.pages.trace import Asked, TraceView, trace_view
+from mixture.api.answers import FormNumber
+from mixture.api.dependencies import AskedMixture, Reads
+from mixture.api.middleware import Lifetime, Problem, problem_of
+from mixture.api.pages.catalog.facts import store_of
+from mixture.api.pages.render import asked_page_format, page_answer
+from mixture.api.pages.trace import Asked, TraceView, trace_view
 from mixture.errors import MixtureError
 
 router = APIRouter(tags=["pages"], dependencies=[Reads])

@@ -9,17 +9,17 @@ from fastapi.concurrency import run_in_threadpool
 from pydantic import ValidationError
 from starlette.responses import Response
 
-from api.answers import LONGEST_SHOWN, OWN_NAMES, check_names, wrong_query
-from api.dependencies import AppServices, AskedMixture, Reads, Services
-from api.middleware import Lifetime, Problem, first_errors, invalid, problem_of
-from api.pages.mixture.columns import asked_column
-from api.pages.mixture.page import Listing
-from api.pages.mixture.what_if import asked_of, field_names, what_if_view
-from api.pages.render import asked_page_format, page_answer, page_known
-from api.registry import LoadedMixture, overview_of
-from api.routes.mixtures import SPEC_MEDIA_TYPE
-from api.routes.what_if import WhatIfAsked, changes_of, planned_anew
-from api.what_if import WhatIfAnswer, check_whole
+from mixture.api.answers import LONGEST_SHOWN, OWN_NAMES, check_names, wrong_query
+from mixture.api.dependencies import AppServices, AskedMixture, Reads, Services
+from mixture.api.middleware import Lifetime, Problem, first_errors, invalid, problem_of
+from mixture.api.pages.mixture.columns import asked_column
+from mixture.api.pages.mixture.page import Listing
+from mixture.api.pages.mixture.what_if import asked_of, field_names, what_if_view
+from mixture.api.pages.render import asked_page_format, page_answer, page_known
+from mixture.api.registry import LoadedMixture, overview_of
+from mixture.api.routes.mixtures import SPEC_MEDIA_TYPE
+from mixture.api.routes.what_if import WhatIfAsked, changes_of, planned_anew
+from mixture.api.what_if import WhatIfAnswer, check_whole
 from mixture.errors import MixtureError
 from mixture.planning.catalog import Overview
 from mixture.planning.whatif import changed_name

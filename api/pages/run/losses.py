@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict
 
-from api.database import Losses, ProgressEntry
+from mixture.api.database import Losses, ProgressEntry
 
 WIDTH, HEIGHT, MARGIN = 160, 36, 3
 MOST_POINTS = 120

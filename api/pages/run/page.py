@@ -9,14 +9,14 @@ from typing import Any
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict
 
-from api.database import ProgressEntry, RunRecord
-from api.figures import PlannedDomains, read_by, standing
-from api.models import Standing
-from api.pages.mixture.chart import LINE, WIDTH, Mark, marks_of
-from api.pages.mixture.columns import asked_column, group_columns
-from api.pages.mixture.rows import Reach, reach_of, titles_of
-from api.pages.run.losses import LossLine, loss_lines, mean_loss
-from api.registry import LoadedMixture
+from mixture.api.database import ProgressEntry, RunRecord
+from mixture.api.figures import PlannedDomains, read_by, standing
+from mixture.api.models import Standing
+from mixture.api.pages.mixture.chart import LINE, WIDTH, Mark, marks_of
+from mixture.api.pages.mixture.columns import asked_column, group_columns
+from mixture.api.pages.mixture.rows import Reach, reach_of, titles_of
+from mixture.api.pages.run.losses import LossLine, loss_lines, mean_loss
+from mixture.api.registry import LoadedMixture
 from mixture.lock import Lock, lineage_of
 from mixture.planning.catalog import Overview, cell_text
 from mixture.planning.plan import group

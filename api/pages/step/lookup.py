@@ -10,8 +10,8 @@ import json
 
 from pydantic import BaseModel, ConfigDict
 
-from api.pages.links import FileLinks
-from api.pages.render import render
+from mixture.api.pages.links import FileLinks
+from mixture.api.pages.render import render
 from mixture.lock import Lock, lock_text
 
 
@@ -42,7 +42,7 @@ def step_lookup_view(lock: Lock, name: str | None = None) -> StepLookupView:
 def step_lookup_files(lock: Lock, name: str | None = None) -> dict[str, str]:
     """The page and the lock beside it: texts in UTF-8 by path below the site's folder.
 
-    The page is where `FileLinks.step` leads to; it loads `api.pages.assets` from `assets/`.
+    The page is where `FileLinks.step` leads to; it loads `mixture.api.pages.assets` from `assets/`.
     """
     view = step_lookup_view(lock, name)
     page = FileLinks("").steps(view.mixture)

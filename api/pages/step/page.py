@@ -7,11 +7,11 @@ from typing import Any
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict
 
-from api.figures import asked_slots, schedule_with, sequences_by_domain, weights_at
-from api.pages.mixture.columns import asked_column, group_columns, known_order
-from api.pages.mixture.rows import titles_of
-from api.pages.step.sequences import SequenceLine, StoreState, sequence_lines
-from api.registry import LoadedMixture
+from mixture.api.figures import asked_slots, schedule_with, sequences_by_domain, weights_at
+from mixture.api.pages.mixture.columns import asked_column, group_columns, known_order
+from mixture.api.pages.mixture.rows import titles_of
+from mixture.api.pages.step.sequences import SequenceLine, StoreState, sequence_lines
+from mixture.api.registry import LoadedMixture
 from mixture.data.store import Store
 from mixture.planning.catalog import Overview, cell_text
 from mixture.planning.plan import composition, group

@@ -8,8 +8,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from api.figures import PARTS, read_sequences
-from api.middleware import Problem
+from mixture.api.figures import PARTS, read_sequences
+from mixture.api.middleware import Problem
 from mixture.data.layout import attribute_text
 from mixture.data.store import Store
 from mixture.errors import MixtureError

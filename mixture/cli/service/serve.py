@@ -23,8 +23,8 @@ from mixture.extras import extra
 from mixture.file_names import SPEC_FILE
 
 if TYPE_CHECKING:
-    from api.registry import BuiltinMixtures
-    from api.settings import Settings
+    from mixture.api.registry import BuiltinMixtures
+    from mixture.api.settings import Settings
 
 GRACE_SECONDS = 3
 """What streams and requests under way have to end in, once the process was told to: it is gone within five seconds."""
@@ -48,7 +48,7 @@ def register(app: typer.Typer) -> None:
 def settings_of(config: Path | None, data_dir: Path | None) -> Settings:
     """The settings that a command runs with. Raises MixtureError: `settings-invalid`, `extra-missing`."""
     with extra("api"):
-        from api.settings import CONFIG_VARIABLE, DATA_DIR_VARIABLE, load_settings
+        from mixture.api.settings import CONFIG_VARIABLE, DATA_DIR_VARIABLE, load_settings
 
     # Through the environment: workers are processes of their own, which read their settings themselves.
     for variable, path in ((CONFIG_VARIABLE, config), (DATA_DIR_VARIABLE, data_dir)):
@@ -79,7 +79,7 @@ def serve(
     """Show mixtures, schedules, catalogs and runs over HTTP, and stream batches. Settings: --show-settings."""
     if paths:
         with extra("api"):
-            from api.settings import variable_of
+            from mixture.api.settings import variable_of
         check_paths(paths)
         os.environ[variable_of("mixtures_dirs")] = json.dumps([str(path.absolute()) for path in paths])
     settings = settings_of(config, data_dir)
@@ -90,10 +90,10 @@ def serve(
         import uvicorn
         from uvicorn.supervisors import Multiprocess
 
-        from api.app import create_app
-        from api.database import database_of, shown_database
-        from api.middleware import LOGGING, Connection, raise_file_limit
-        from api.registry import BuiltinMixtures, Stores
+        from mixture.api.app import create_app
+        from mixture.api.database import database_of, shown_database
+        from mixture.api.middleware import LOGGING, Connection, raise_file_limit
+        from mixture.api.registry import BuiltinMixtures, Stores
     _make(settings.data_dir)
     raise_file_limit()
     database = shown_database(database_of(settings.data_dir, settings.database_url))
@@ -106,7 +106,7 @@ def serve(
         )
         app = create_app(settings) if workers == 1 else None
         made = uvicorn.Config(
-            app or "api.app:create_app",
+            app or "mixture.api.app:create_app",
             factory=app is None,
             http=Connection,
             workers=workers,
@@ -133,7 +133,7 @@ def serve(
 def _print_settings(settings: Settings, *, as_json: bool) -> None:
     from dataclasses import asdict
 
-    from api.setting_texts import setting_texts
+    from mixture.api.setting_texts import setting_texts
 
     if as_json:
         for setting in setting_texts(settings):
@@ -149,7 +149,7 @@ def _print_settings(settings: Settings, *, as_json: bool) -> None:
 
 
 def _print_overview(settings: Settings, builtin: BuiltinMixtures, address: str) -> None:
-    from api.registry import left_out, overview, renamed, swept
+    from mixture.api.registry import left_out, overview, renamed, swept
 
     for line in swept(settings):
         print(line, flush=True)
@@ -169,7 +169,7 @@ def check_paths(paths: Sequence[Path]) -> None:
     In a folder of several such a mixture is left out, with a warning.
     """
     with extra("api"):
-        from api.registry import BuiltinMixtures, Stores, mixture_files
+        from mixture.api.registry import BuiltinMixtures, Stores, mixture_files
 
     logging.getLogger("mixture.service").addHandler(logging.NullHandler())  # what it warns of is raised here
     for path in paths:

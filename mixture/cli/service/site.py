@@ -18,8 +18,8 @@ from mixture.extras import extra
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from api.registry import LoadedMixture
-    from api.site.files import SiteFile
+    from mixture.api.registry import LoadedMixture
+    from mixture.api.site.files import SiteFile
 
 
 def register(app: typer.Typer) -> None:
@@ -51,9 +51,9 @@ def site(
 ) -> None:
     """Write all pages of mixtures as files, which need no service: for file://, a bucket, any web server."""
     with extra("api"):
-        from api.settings import ExampleTexts
-        from api.site.files import site_files
-        from api.site.folder import SnapshotMixture, check_date, check_names, site_index, write_site
+        from mixture.api.settings import ExampleTexts
+        from mixture.api.site.files import site_files
+        from mixture.api.site.folder import SnapshotMixture, check_date, check_names, site_index, write_site
     if examples not in list(ExampleTexts):
         raise typer.BadParameter(f"{examples!r} is not one of {', '.join(ExampleTexts)}", param_hint="--examples")
     named = date or datetime.now(UTC).strftime("%Y.%m.%d")
@@ -79,8 +79,8 @@ def site(
 
 def _mixtures(folders: Sequence[Path] | None) -> list[LoadedMixture]:
     """The mixtures in folders. Raises MixtureError where one can not be read, or there is none."""
-    from api.registry import BuiltinMixtures, Stores
-    from api.settings import load_settings
+    from mixture.api.registry import BuiltinMixtures, Stores
+    from mixture.api.settings import load_settings
 
     settings = load_settings()
     asked = settings.mixtures_dirs if folders is None else tuple(folders)

@@ -17,7 +17,7 @@ from mixture.errors import MixtureError, Place
 from mixture.extras import extra
 
 if TYPE_CHECKING:
-    from api.database import Repository, Scope, TokenRecord
+    from mixture.api.database import Repository, Scope, TokenRecord
 
 
 def register(app: typer.Typer) -> None:
@@ -82,7 +82,7 @@ def _repository(config: Path | None, data_dir: Path | None, *, is_new: bool = Fa
     """What the service's settings name. Which database it is goes to standard error: another one has other tokens."""
     settings = settings_of(config, data_dir)
     with extra("api"):
-        from api.database import Repository, database_file, database_of, shown_database
+        from mixture.api.database import Repository, database_file, database_of, shown_database
     database = database_of(settings.data_dir, settings.database_url)
     file = database_file(database)
     if file is not None and not file.exists() and not is_new:
@@ -107,7 +107,7 @@ def _repository(config: Path | None, data_dir: Path | None, *, is_new: bool = Fa
 
 def _scopes(said: list[str]) -> list[Scope]:
     with extra("api"):
-        from api.database import RepositoryError, read_scope
+        from mixture.api.database import RepositoryError, read_scope
     try:
         return [read_scope(word.strip()) for text in said for word in text.split(",")]
     except RepositoryError as error:

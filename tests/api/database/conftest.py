@@ -9,7 +9,7 @@ from pathlib import Path
 import postgres_server
 import pytest
 
-from api.database import Bundle, Repository
+from mixture.api.database import Bundle, Repository
 
 
 @pytest.fixture(scope="session")

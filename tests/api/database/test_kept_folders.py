@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from api.database import Change, Repository, RepositoryError, Source, write_digest
+from mixture.api.database import Change, Repository, RepositoryError, Source, write_digest
 
 
 def publish(repository, name, bundle, *, expected=None):

@@ -10,13 +10,13 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import create_engine, inspect, text
 
-from api.database import Repository, RepositoryError
-from api.database.models import Base
+from mixture.api.database import Repository, RepositoryError
+from mixture.api.database.models import Base
 
 OPEN = """
 import sys
 from pathlib import Path
-from api.database import Repository, Scope
+from mixture.api.database import Repository, Scope
 sys.stdin.readline()
 repository = Repository.open(Path(sys.argv[1]), sys.argv[2])
 repository.check()

@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from api.database import Repository, RepositoryError
-from api.database.objects import Objects, sweep
+from mixture.api.database import Repository, RepositoryError
+from mixture.api.database.objects import Objects, sweep
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from api.database import Change, Repository, RepositoryError, write_digest
+from mixture.api.database import Change, Repository, RepositoryError, write_digest
 
 
 def publish(repository, name, bundle, *, expected=None, if_new=False, by="someone"):

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from api.database import NextLock, Repository, RepositoryError
+from mixture.api.database import NextLock, Repository, RepositoryError
 
 DIGEST = "ab" * 32
 
@@ -156,7 +156,7 @@ def test_a_lock_is_not_taken_where_the_run_has_read_further_or_reads_another_one
 
 
 def test_a_page_of_reports_is_bounded_by_their_losses_and_the_next_goes_on(repository, monkeypatch):
-    monkeypatch.setattr("api.database.runs.PAGE_BYTES", 1000)
+    monkeypatch.setattr("mixture.api.database.runs.PAGE_BYTES", 1000)
     run = create(repository)
     for step in range(40):
         report(repository, run, step, loss={f"domain {i}": float(step) for i in range(10 if step < 20 else 100)})
@@ -172,7 +172,7 @@ def test_a_page_of_reports_is_bounded_by_their_losses_and_the_next_goes_on(repos
 
 
 def test_a_page_of_runs_is_bounded_by_the_losses_of_their_last_reports(repository, monkeypatch):
-    monkeypatch.setattr("api.database.runs.PAGE_BYTES", 1000)
+    monkeypatch.setattr("mixture.api.database.runs.PAGE_BYTES", 1000)
     runs = [create(repository) for _ in range(7)]
     for run in runs[1:]:
         report(repository, run, 1, loss={f"domain {i}": 1.0 for i in range(20)})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import text
 
-from api.database import Repository, RepositoryError, Scope, read_scope, token_hash
+from mixture.api.database import Repository, RepositoryError, Scope, read_scope, token_hash
 
 
 def test_a_token_is_found_by_its_secret_with_its_scopes(repository):

@@ -9,7 +9,7 @@ import httpx2
 import pytest
 from service_processes import copy_of_the_service
 
-from api.database import Scope
+from mixture.api.database import Scope
 
 pytestmark = pytest.mark.long
 

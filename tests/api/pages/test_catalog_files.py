@@ -8,9 +8,9 @@ import pytest
 from api_helpers import MIXTURES
 from playwright.sync_api import Page, expect
 
-from api.registry.builtin import BuiltinMixtures
-from api.registry.stores import Stores
-from api.site.files import site_files
+from mixture.api.registry.builtin import BuiltinMixtures
+from mixture.api.registry.stores import Stores
+from mixture.api.site.files import site_files
 
 
 @pytest.fixture(scope="module")

@@ -9,23 +9,23 @@ import pytest
 from api_helpers import MIXTURES
 from mixture_folder import write_mixture
 
-from api.middleware.problems import Problem
-from api.pages.catalog.facts import catalog_facts, is_over
-from api.pages.catalog.order import Measure
-from api.pages.catalog.page import CatalogAsked, CatalogView, catalog_view
-from api.pages.catalog.panel import attribute_said, length_bars, quality_said
-from api.pages.catalog.parts import cell_panel
-from api.pages.figures import epochs
-from api.pages.links import FileLinks
-from api.pages.render import render
-from api.registry.builtin import BuiltinMixtures
-from api.registry.library import LoadedMixture
-from api.registry.stores import Stores
-from api.settings import ExampleTexts
-from api.texts import typical as example_texts
-from api.texts.examples import QualityReason
-from api.texts.facts import LengthBin
-from api.texts.typical import TypicalTexts
+from mixture.api.middleware.problems import Problem
+from mixture.api.pages.catalog.facts import catalog_facts, is_over
+from mixture.api.pages.catalog.order import Measure
+from mixture.api.pages.catalog.page import CatalogAsked, CatalogView, catalog_view
+from mixture.api.pages.catalog.panel import attribute_said, length_bars, quality_said
+from mixture.api.pages.catalog.parts import cell_panel
+from mixture.api.pages.figures import epochs
+from mixture.api.pages.links import FileLinks
+from mixture.api.pages.render import render
+from mixture.api.registry.builtin import BuiltinMixtures
+from mixture.api.registry.library import LoadedMixture
+from mixture.api.registry.stores import Stores
+from mixture.api.settings import ExampleTexts
+from mixture.api.texts import typical as example_texts
+from mixture.api.texts.examples import QualityReason
+from mixture.api.texts.facts import LengthBin
+from mixture.api.texts.typical import TypicalTexts
 from mixture.data.store import open_store
 
 SPEC = """\

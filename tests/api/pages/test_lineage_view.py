@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from api.database import Move
-from api.dependencies.lineages import KnownLineage
-from api.pages.links import FileLinks, ServedLinks
-from api.pages.mixture.chart import marks_of
-from api.pages.mixture.lineage import MOST_AMENDMENTS
-from api.pages.mixture.page import mixture_view
-from api.pages.render import render
-from api.registry.builtin import BuiltinMixtures
-from api.registry.stores import Stores
+from mixture.api.database import Move
+from mixture.api.dependencies.lineages import KnownLineage
+from mixture.api.pages.links import FileLinks, ServedLinks
+from mixture.api.pages.mixture.chart import marks_of
+from mixture.api.pages.mixture.lineage import MOST_AMENDMENTS
+from mixture.api.pages.mixture.page import mixture_view
+from mixture.api.pages.render import render
+from mixture.api.registry.builtin import BuiltinMixtures
+from mixture.api.registry.stores import Stores
 from mixture.lock import write_lock
 from mixture.planning.amend import amend
 from mixture.planning.explain import explain

@@ -8,13 +8,13 @@ from api_helpers import MIXTURES
 from mixture_folder import write_mixture
 from playwright.sync_api import expect
 
-from api.middleware.problems import Problem
-from api.pages.links import FileLinks
-from api.pages.mixture.compare import compare_view
-from api.pages.render import render
-from api.registry.builtin import BuiltinMixtures
-from api.registry.overviews import overview_of
-from api.registry.stores import Stores
+from mixture.api.middleware.problems import Problem
+from mixture.api.pages.links import FileLinks
+from mixture.api.pages.mixture.compare import compare_view
+from mixture.api.pages.render import render
+from mixture.api.registry.builtin import BuiltinMixtures
+from mixture.api.registry.overviews import overview_of
+from mixture.api.registry.stores import Stores
 from mixture.lock import Mask
 from mixture.planning.amend import amend
 from mixture.planning.compare import diff, half_l1, side_of

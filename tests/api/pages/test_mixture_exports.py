@@ -8,12 +8,12 @@ import pytest
 from api_helpers import MIXTURES
 from playwright.sync_api import expect
 
-from api.pages.links import FileLinks
-from api.pages.mixture.exports import export_rows
-from api.pages.mixture.page import mixture_view
-from api.pages.render import render
-from api.registry.builtin import BuiltinMixtures
-from api.registry.stores import Stores
+from mixture.api.pages.links import FileLinks
+from mixture.api.pages.mixture.exports import export_rows
+from mixture.api.pages.mixture.page import mixture_view
+from mixture.api.pages.render import render
+from mixture.api.registry.builtin import BuiltinMixtures
+from mixture.api.registry.stores import Stores
 from mixture.formats import FORMATS
 
 

@@ -6,14 +6,14 @@ import pytest
 from api_helpers import MIXTURES
 from playwright.sync_api import expect
 
-from api.pages.assets import assets
-from api.pages.figures import percent
-from api.pages.links import FileLinks
-from api.pages.mixture.chart import Band
-from api.pages.mixture.page import mixture_view
-from api.pages.render import render
-from api.registry.builtin import BuiltinMixtures
-from api.registry.stores import Stores
+from mixture.api.pages.assets import assets
+from mixture.api.pages.figures import percent
+from mixture.api.pages.links import FileLinks
+from mixture.api.pages.mixture.chart import Band
+from mixture.api.pages.mixture.page import mixture_view
+from mixture.api.pages.render import render
+from mixture.api.registry.builtin import BuiltinMixtures
+from mixture.api.registry.stores import Stores
 
 MARIN = "/mixtures/marin-535b-a23b"
 

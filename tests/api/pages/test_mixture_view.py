@@ -8,15 +8,15 @@ import pytest
 from api_helpers import MIXTURES
 from mixture_folder import write_mixture
 
-from api.middleware.problems import Problem
-from api.pages.links import FileLinks
-from api.pages.mixture.page import mixture_view
-from api.pages.mixture.rows import Reach, reach_of
-from api.pages.render import render
-from api.pages.titles import says_the_same
-from api.registry.builtin import BuiltinMixtures
-from api.registry.overviews import overview_of
-from api.registry.stores import Stores
+from mixture.api.middleware.problems import Problem
+from mixture.api.pages.links import FileLinks
+from mixture.api.pages.mixture.page import mixture_view
+from mixture.api.pages.mixture.rows import Reach, reach_of
+from mixture.api.pages.render import render
+from mixture.api.pages.titles import says_the_same
+from mixture.api.registry.builtin import BuiltinMixtures
+from mixture.api.registry.overviews import overview_of
+from mixture.api.registry.stores import Stores
 from mixture.lock import write_lock
 from mixture.planning.plan import make_lock, make_plan
 from mixture.planning.spec import load_spec

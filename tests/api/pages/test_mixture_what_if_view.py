@@ -7,10 +7,10 @@ import json
 import pytest
 from api_helpers import ask
 
-from api.database import Scope
-from api.middleware.limits import WritePlaces
-from api.pages.mixture.what_if import asked_of
-from api.pages.render import POLICY
+from mixture.api.database import Scope
+from mixture.api.middleware.limits import WritePlaces
+from mixture.api.pages.mixture.what_if import asked_of
+from mixture.api.pages.render import POLICY
 
 SPEC = """\
 mixture: small

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from api.pages import figures
+from mixture.api.pages import figures
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,9 @@ from fastapi import FastAPI
 from mixture_folder import write_mixture
 from traced_store import traced_store
 
-from api.app import create_app
-from api.database import Scope
-from api.settings import ExampleTexts, Settings
+from mixture.api.app import create_app
+from mixture.api.database import Scope
+from mixture.api.settings import ExampleTexts, Settings
 
 pytestmark = pytest.mark.xdist_group("links")
 

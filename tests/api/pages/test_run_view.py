@@ -9,14 +9,14 @@ from datetime import UTC, datetime
 import pytest
 from api_helpers import MIXTURES
 
-from api.database import ProgressEntry, RunRecord
-from api.middleware.problems import Problem
-from api.pages.links import ServedLinks
-from api.pages.render import render
-from api.pages.run.losses import loss_lines, mean_loss
-from api.pages.run.page import run_view
-from api.registry.builtin import BuiltinMixtures
-from api.registry.stores import Stores
+from mixture.api.database import ProgressEntry, RunRecord
+from mixture.api.middleware.problems import Problem
+from mixture.api.pages.links import ServedLinks
+from mixture.api.pages.render import render
+from mixture.api.pages.run.losses import loss_lines, mean_loss
+from mixture.api.pages.run.page import run_view
+from mixture.api.registry.builtin import BuiltinMixtures
+from mixture.api.registry.stores import Stores
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

@@ -21,13 +21,13 @@ from mixture_folder import write_mixture
 from playwright.sync_api import expect
 from stream_helpers import lock_over, make_store, texts_of
 
-from api.pages.links import FileLinks
-from api.registry.builtin import BuiltinMixtures
-from api.registry.stores import Stores
-from api.settings import ExampleTexts
-from api.site.files import SiteFile, site_files
-from api.site.folder import SnapshotMixture, site_index, write_site
-from api.site.place import LOCK
+from mixture.api.pages.links import FileLinks
+from mixture.api.registry.builtin import BuiltinMixtures
+from mixture.api.registry.stores import Stores
+from mixture.api.settings import ExampleTexts
+from mixture.api.site.files import SiteFile, site_files
+from mixture.api.site.folder import SnapshotMixture, site_index, write_site
+from mixture.api.site.place import LOCK
 from mixture.errors import MixtureError
 from mixture.lock import read_lock, write_lock
 
@@ -254,8 +254,8 @@ def test_a_site_that_can_not_be_finished_leaves_what_was_there(tmp_path):
 WAITING = """
 import sys
 from pathlib import Path
-from api.site.files import SiteFile
-from api.site.folder import write_site
+from mixture.api.site.files import SiteFile
+from mixture.api.site.folder import write_site
 
 def files():
     yield SiteFile("index.html", b"half")
@@ -299,8 +299,8 @@ def test_while_a_site_is_written_another_run_is_refused(tmp_path, before):
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from api.site import folder as site_folder
-from api.site.files import SiteFile
+from mixture.api.site import folder as site_folder
+from mixture.api.site.files import SiteFile
 
 site_folder._write_index = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 site_folder.write_site(Path(sys.argv[1]), sys.argv[2], [], [SiteFile("index.html", b"new")])
@@ -366,8 +366,8 @@ def test_where_the_index_is_lost_or_broken_it_is_named_as_the_reason(tmp_path, k
 FULL = """
 import resource, sys
 from pathlib import Path
-from api.site.files import SiteFile
-from api.site.folder import write_site
+from mixture.api.site.files import SiteFile
+from mixture.api.site.folder import write_site
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 try:
     write_site(Path(sys.argv[1]), "2026.11.29", [], [SiteFile("mixtures/a.html", bytes(2000))])

@@ -11,8 +11,8 @@ from playwright.sync_api import expect
 from schedule.asking import answers
 from schedule.making import ROOT
 
-from api.pages.assets import assets
-from api.pages.step.lookup import step_lookup_files
+from mixture.api.pages.assets import assets
+from mixture.api.pages.step.lookup import step_lookup_files
 from mixture.lock import Lock, lock_text, read_lock
 
 

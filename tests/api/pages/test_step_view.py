@@ -5,14 +5,14 @@ import pytest
 from api_helpers import MIXTURES
 from mixture_folder import write_mixture
 
-from api.middleware.problems import Problem
-from api.pages.links import ServedLinks
-from api.pages.render import render
-from api.pages.step.page import step_view
-from api.pages.step.sequences import Attribute, StoreState
-from api.registry.builtin import BuiltinMixtures
-from api.registry.overviews import overview_of
-from api.registry.stores import Stores
+from mixture.api.middleware.problems import Problem
+from mixture.api.pages.links import ServedLinks
+from mixture.api.pages.render import render
+from mixture.api.pages.step.page import step_view
+from mixture.api.pages.step.sequences import Attribute, StoreState
+from mixture.api.registry.builtin import BuiltinMixtures
+from mixture.api.registry.overviews import overview_of
+from mixture.api.registry.stores import Stores
 from mixture.stream import rank_slots
 
 

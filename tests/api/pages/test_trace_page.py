@@ -11,12 +11,12 @@ from playwright.sync_api import expect
 from service_processes import start_copy
 from traced_store import traced_store
 
-from api.middleware.problems import Problem, problem_of
-from api.pages.step.sequences import StoreState
-from api.pages.trace import Asked, trace_view
-from api.registry.builtin import BuiltinMixtures
-from api.registry.library import LoadedMixture
-from api.registry.stores import Stores
+from mixture.api.middleware.problems import Problem, problem_of
+from mixture.api.pages.step.sequences import StoreState
+from mixture.api.pages.trace import Asked, trace_view
+from mixture.api.registry.builtin import BuiltinMixtures
+from mixture.api.registry.library import LoadedMixture
+from mixture.api.registry.stores import Stores
 from mixture.data.store import Store
 from mixture.errors import MixtureError
 from mixture.stream import read_so_far, trace_documents, trace_token
