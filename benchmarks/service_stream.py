@@ -114,7 +114,7 @@ def asked(address: str, steps: int) -> socket.socket:
     """A connection that has asked for a stream."""
     host, port = address.removeprefix("http://").split(":")
     opened = socket.create_connection((host, int(port)))
-    opened.sendall(f"GET /v1/mixtures/bench/batches?steps={steps} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+    opened.sendall(f"GET /v1/mixtures/bench/batches?last_step={steps - 1} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
     return opened
 
 
@@ -196,7 +196,7 @@ def stopping(process: subprocess.Popen[str], address: str) -> dict[str, float]:
     endings: list[str] = []
 
     def read() -> None:
-        body = urllib.request.urlopen(f"{address}/v1/mixtures/bench/batches?steps=10000")
+        body = urllib.request.urlopen(f"{address}/v1/mixtures/bench/batches?last_step=9999")
         reader = pa.ipc.open_stream(body)
         said: dict[bytes, bytes] = {}
         while Key.END.encode() not in said:

@@ -64,7 +64,7 @@ def amend(
     lock = mixture.lock
     ranges, documents = _masks(new)
     asked = AmendmentAsked(
-        step=new.at_step,
+        step=new.step,
         spec=new.spec,
         tables=new.tables,
         skip_steps=new.skip_steps,
@@ -86,7 +86,7 @@ def amend(
     response.headers["Cache-Control"] = "no-store"
     return AmendmentMade.model_validate(
         {
-            **amended_json(lock, made, new.at_step),
+            **amended_json(lock, made, new.step),
             "name": name,
             "digest": made.digest,
             "ref": f"{name}{DIGEST_MARK}{made.digest}",
@@ -116,12 +116,12 @@ def _masks(new: NewAmendment) -> tuple[tuple[Mask, ...], Mapping[int, Sequence[M
     ranges: list[Mask] = []
     documents: dict[int, list[MaskLine]] = defaultdict(list)
     for i, one in enumerate(new.masks):
-        first_step, what = new.at_step if one.first_step is None else one.first_step, one.what()
+        first_step, what = new.step if one.first_step is None else one.first_step, one.what()
         if isinstance(what, MaskedRange):
             ranges.append(Mask(first_step, what.domain, what.first_token, what.tokens))
         else:
-            if first_step < new.at_step:
-                detail = f"a mask from step {first_step} on changes what was read before step {new.at_step}"
+            if first_step < new.step:
+                detail = f"a mask from step {first_step} on changes what was read before step {new.step}"
                 raise Problem(422, detail, code="mask-invalid")
             documents[first_step].append(MaskLine(what, Place(path=f"/masks/{i}")))
     return tuple(ranges), documents

@@ -91,7 +91,7 @@ class RemoteStream(Stream):
         )
         query = {
             "first_step": steps.start,
-            "steps": len(steps),
+            "last_step": steps.stop - 1,
             "rank": self.rank,
             "world_size": self.world_size,
             "next_token": self._next_token,

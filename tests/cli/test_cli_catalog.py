@@ -65,14 +65,14 @@ def test_a_catalog_of_three_formats_is_planned_locked_streamed_traced_and_verifi
     assert content["code"] != native.domains["code"].content
     rows = lines(run("stream", lock, "--store", "catalog", "--first-step", 3, "--json", cwd=folder).stdout)
     assert len(rows) == 8
-    traced = lines(run("trace", lock, "--store", "catalog", "--step", 3, "--json", cwd=folder).stdout)
+    traced = lines(run("trace", "step", lock, 3, "--store", "catalog", "--json", cwd=folder).stdout)
     for row in traced:
         tokens = sum(part["to_token"] - part["from_token"] for part in row["documents"])
         assert tokens == 64
     ids = {part["id"] for row in traced if row["domain"] == "code" for part in row["documents"]}
     assert ids
     assert all(one.startswith("00000-code.bin#") for one in ids)
-    (found,) = lines(run("trace", lock, "--store", "catalog", "--document", "web-7", "--json", cwd=folder).stdout)
+    (found,) = lines(run("trace", "document", lock, "web-7", "--store", "catalog", "--json", cwd=folder).stdout)
     assert found["domain"] == "web"
     assert run("verify", lock, "--store", "catalog", cwd=folder).stdout.startswith("catalog: whole")
 
@@ -120,7 +120,7 @@ def test_files_that_say_nothing_of_documents_are_counted_in_what_building_prints
 def test_an_unknown_document_of_a_file_is_answered_with_the_same_number_in_the_file_that_is_known(folder, run, asked):
     run("catalog", "build", "sources.yaml", "-o", "catalog", cwd=folder)
     run("lock", "mixture.yaml", cwd=folder)
-    trace = ("trace", "mixture.lock.json", "--store", "catalog", "--document")
+    trace = ("trace", "document", "mixture.lock.json", "--store", "catalog")
     assert "did you mean '00000-code.bin#7'?" in run(*trace, asked, cwd=folder, code=1).stderr
     assert "error[document-unknown]" in run(*trace, "00000-code#99999", cwd=folder, code=1).stderr
 

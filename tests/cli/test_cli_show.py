@@ -174,8 +174,8 @@ def test_a_step_is_a_percentage_wherever_one_is_named(folder: Path, ask: Ask) ->
     for command, option in (("counts", "--step"), ("history", "--step")):
         asked = ask(command, lock, option, "25%", 80, "100%", "--json")
         assert asked == ask(command, lock, option, 25, 80, 100, "--json")
-    one, two = (ask("amend", lock, "--at-step", at, "--skip-steps", 3, "--json") for at in ("12.5%", 13))
+    one, two = (ask("amend", lock, "--step", at, "--skip-steps", 3, "--json") for at in ("12.5%", 13))
     assert one == two
-    assert "amend-consumed" in ask("amend", lock, "--at-step", 13, "--skip-steps", 3, "--consumed-step", "14%", code=1)
-    token = ("trace", lock, "--domain", "b", "--token", 777, "--json", "--from-step")
+    assert "amend-consumed" in ask("amend", lock, "--step", 13, "--skip-steps", 3, "--consumed-step", "14%", code=1)
+    token = ("trace", "token", lock, "b", 777, "--json", "--first-step")
     assert ask(*token, "60%") == ask(*token, 60) != ask(*token, 0)

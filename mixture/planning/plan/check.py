@@ -111,7 +111,7 @@ def _remedy(lock: Lock, plan: Plan | None, back: str) -> str:
     if plan is None or plan.refusals:
         return f"{back}: what they give now is refused"
     if lock.amends is not None:
-        return f"`mixture amend LOCK SPEC --at-step {lock.amends.step}`, or at a later step; or {back}"
+        return f"`mixture amend LOCK SPEC --step {lock.amends.step}`, or at a later step; or {back}"
     if lock.data.pools:
         return f"make the ladder again that it is a rung of, or {back}"
     return f"lock again, or {back}"

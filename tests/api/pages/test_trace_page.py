@@ -67,8 +67,8 @@ def told(folder: Path):
 
 def test_a_view_has_the_traces_and_the_sums_of_the_library(followed: tuple[LoadedMixture, Store]):
     mixture, store = followed
-    view = trace_view(mixture, Asked(document="code/0", from_step=10, until=40), store=store)
-    expected = trace_documents(mixture.lock, store, ["code/0"], from_step=10)
+    view = trace_view(mixture, Asked(document="code/0", first_step=10, until=40), store=store)
+    expected = trace_documents(mixture.lock, store, ["code/0"], first_step=10)
     assert [(one.domain, one.times) for one in view.traces] == [(one.domain, one.times) for one in expected]
     for one, trace in zip(view.traces, expected, strict=True):
         assert [read.position for read in one.reads] == [read.position for read in trace.reads()]
@@ -110,7 +110,7 @@ def test_a_token_is_traced_without_a_store_and_a_document_is_not(followed: tuple
         (Asked(token=1), "a domain and a token in it go together"),
         (Asked(domain="web"), "a domain and a token in it go together"),
         (Asked(document="web/7", token=1), "a document and a token of a domain are both given"),
-        (Asked(document="web/7", from_step=61), "step 61 is not in a run of 60 steps"),
+        (Asked(document="web/7", first_step=61), "step 61 is not in a run of 60 steps"),
         (Asked(until=61), "step 61 is not in a run of 60 steps"),
         (Asked(until=5, by="nothing"), "neither documents nor the catalog of the store have a column 'nothing'"),
     ],
@@ -197,7 +197,7 @@ def test_the_data_of_a_trace_is_at_its_address_with_an_ending(page, told):
 
 
 def test_a_field_that_the_page_does_not_have_is_refused(page, told):
-    answer = page.request.get(f"{told}/mixtures/followed/trace?document=web/7&at_step=9")
+    answer = page.request.get(f"{told}/mixtures/followed/trace?document=web/7&step=9")
     assert (answer.status, answer.headers["x-error-code"]) == (422, "unknown-parameter")
     assert "there is no parameter" in answer.text()
 
