@@ -45,7 +45,7 @@ MOST_VERSIONS = 1000
         **problems.documented(401, 403, 404, 409, 413, 428, 503),
     },
 )
-def amend(
+def amend_mixture(
     name: Annotated[str, Path(pattern=f"^{NAME_PATTERN}$", examples=["small"], description="The mixture's name.")],
     new: NewAmendment,
     caller: Publisher,
@@ -133,7 +133,7 @@ def _masks(new: NewAmendment) -> tuple[tuple[Mask, ...], Mapping[int, Sequence[M
     response_model=Lineage,
     responses=NOT_MODIFIED | problems.documented(404),
 )
-def lineage(asked: AskedMixture, services: AppServices, request: Request) -> Response:
+def get_lineage(asked: AskedMixture, services: AppServices, request: Request) -> Response:
     """Where a lock came from: each amendment, what it changed, and whose checkpoints go on under it."""
     mixture = asked.mixture
     services.keep(mixture)

@@ -40,9 +40,8 @@ STREAMED: dict[int | str, dict[str, Any]] = {
     dependencies=[only(Format.ARROW.value)],
     response_class=Response,
     responses=STREAMED,
-    name="stream",
 )
-def stream(
+def stream_batches(
     asked: AskedMixture,
     services: AppServices,
     first_step: Annotated[int, Query(ge=0, le=LARGEST, examples=[15258])] = 0,

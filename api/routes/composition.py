@@ -94,7 +94,7 @@ AskedGroups = Annotated[Groups, Depends(asked_groups)]
         **problems.documented(404, 429),
     },
 )
-def planned(
+def get_composition(
     asked: AskedMixture,
     services: AppServices,
     form: TableFormat,

@@ -115,7 +115,7 @@ class HistoryRow(BaseModel):
         **problems.documented(404),
     },
 )
-def positions(
+def list_positions(
     asked: AskedMixture,
     services: AppServices,
     form: TableFormat,
@@ -196,7 +196,7 @@ def _check_range(schedule: Schedule, first: int, rows: int, *, most: int) -> Non
         **problems.documented(404),
     },
 )
-def counts(asked: AskedMixture, form: TableFormat, request: Request, steps: Steps) -> Response:
+def count_sequences(asked: AskedMixture, form: TableFormat, request: Request, steps: Steps) -> Response:
     """How many sequences each domain has given before steps, of any length: one object a step, in the order asked.
 
     In the other formats one row a step and domain.
@@ -222,7 +222,7 @@ def counts(asked: AskedMixture, form: TableFormat, request: Request, steps: Step
         **problems.documented(404),
     },
 )
-def find(
+def find_token(
     asked: AskedMixture,
     form: TableFormat,
     request: Request,
@@ -261,7 +261,7 @@ HandoffsQuery = Annotated[PageAsked, Depends(page_query(limit=100, most=200))]
     response_model=Page[HandoffRow],
     responses=NOT_MODIFIED | problems.documented(404),
 )
-def handoffs(asked: AskedMixture, page: HandoffsQuery, request: Request) -> Response:
+def list_handoffs(asked: AskedMixture, page: HandoffsQuery, request: Request) -> Response:
     """The tokens that domains leave unread where segments begin, in order of steps.
 
     A page may be shorter than `limit` where there are very many domains.
@@ -290,7 +290,7 @@ def handoffs(asked: AskedMixture, page: HandoffsQuery, request: Request) -> Resp
     response_model=Page[HistoryRow],
     responses=NOT_MODIFIED | problems.documented(404),
 )
-def history(asked: AskedMixture, request: Request, steps: Steps) -> Response:
+def get_history(asked: AskedMixture, request: Request, steps: Steps) -> Response:
     """The digests of all that decides what is read before steps, in the order asked."""
     schedule = asked.mixture.lock.schedule()
 

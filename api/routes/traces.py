@@ -145,7 +145,7 @@ class ReadValues(Page[ReadValueRow]):
         **problems.documented(404, 409),
     },
 )
-def traces(
+def trace_documents(
     asked: AskedMixture,
     form: TableFormat,
     request: Request,
@@ -186,7 +186,7 @@ def traces(
         **problems.documented(404, 429),
     },
 )
-def reads(
+def list_reads(
     asked: AskedMixture,
     form: TableFormat,
     page: RowsQuery,
@@ -233,7 +233,7 @@ def reads(
         **problems.documented(404, 409, 429),
     },
 )
-def sums(
+def sum_read_so_far(
     asked: AskedMixture,
     form: TableFormat,
     page: RowsQuery,

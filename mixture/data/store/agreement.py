@@ -41,7 +41,7 @@ def disagreements(store: StoreDescription, lock: Lock) -> list[StoreError]:
                 f"step {step:,} on",
                 code="packed-length-differs",
                 place=place,
-                hint=f"`mixture pack --length {length}` makes rows of that length of the store that these were made of",
+                hint=f"`mixture pack --sequence-length {length}` on the unpacked store makes rows of that length",
                 found=packed,
                 expected=length,
             )
