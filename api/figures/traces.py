@@ -73,13 +73,13 @@ def reads_page(trace: Trace, after: int | None, limit: int) -> tuple[list[Traced
 
 
 def document_traces(lock: Lock, store: Store, ids: Sequence[str], *, first_step: int) -> list[Trace]:
-    """`trace_documents`, bounded. Raises Problem 404 `document-unknown`; StoreError; ScheduleError; those of
+    """`trace_documents`, bounded. Raises Problem 404 `unknown-document`; StoreError; ScheduleError; those of
     `check_traced`."""
     try:
         with reading_store():
             traces = trace_documents(lock, store, ids, first_step=first_step)
     except MixtureError as error:
-        if error.code != "document-unknown":
+        if error.code != "unknown-document":
             raise
         raise Problem(404, error.message, code=error.code, hint=error.hint) from error
     places = [(trace.domain, trace.tokens) for trace in traces]

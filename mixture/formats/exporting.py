@@ -59,7 +59,7 @@ def export(
     unit:          what the trainer's samples are, where the format leaves that open
 
     Raises FormatError: `unit-not-drawn`, `unknown-phase`, `no-catalog`, `unknown-column`, `template-empty`,
-    `paths-alike`, `documents-unknown`, `path-with-space`; CatalogError `unknown-domain`.
+    `paths-alike`, `missing-column`, `path-with-space`; CatalogError `unknown-domain`.
     """
     unit = _unit(form, unit)
     names = [domain.name for domain in lock.data.domains]

@@ -114,7 +114,7 @@ def test_what_can_not_be_taken_down_by_id_is_refused_with_its_place(app, send, b
     asked = {"base": base, "step": STEP, "dry_run": True}
     here = f"/v1/mixtures/{NAME}/amendments"
     unknown = [{"document": DOCUMENT}, {"document": "asyncio/bass_events.py"}]
-    refused = send("POST", here, asked | {"masks": unknown}, status=422, code="document-unknown")
+    refused = send("POST", here, asked | {"masks": unknown}, status=422, code="unknown-document")
     assert refused["errors"][0]["pointer"] == "/masks/1"
     early = [{"document": DOCUMENT, "first_step": STEP - 1}]
     send("POST", here, asked | {"masks": early}, status=422, code="mask-invalid")

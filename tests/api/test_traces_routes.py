@@ -133,7 +133,7 @@ def test_traces_are_tables_too(app: FastAPI, lock: Lock, store: Store):
 @pytest.mark.parametrize(
     ("address", "status", "code"),
     [
-        ("traces?document=wob/7", 404, "document-unknown"),
+        ("traces?document=wob/7", 404, "unknown-document"),
         ("traces", 422, "invalid-request"),
         ("traces?document=web/7&first_step=61", 422, "step-out-of-range"),
         ("reads?domain=wob&first_token=1", 422, "unknown-domain"),

@@ -135,7 +135,7 @@ def test_documents_are_taken_down_from_a_step_on_by_their_ids(store: Store, tmp_
     assert "nothing of it is in the run, or it is down already" in again.stderr
     (tmp_path / "ids.txt").write_text("web-3\nwebb-4\n", encoding="utf-8")
     refused = run("amend", path, "--step", 20, *arguments, code=1).stderr
-    assert "error[document-unknown]" in refused
+    assert "error[unknown-document]" in refused
     assert "ids.txt:2" in refused
     other = make_store(tmp_path / "other", DOMAINS | {"web": {"web-3": "short"}})
     skip = ("amend", path, "--step", 20, "--skip-steps", 2, "--store")

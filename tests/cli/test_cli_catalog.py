@@ -122,7 +122,7 @@ def test_an_unknown_document_of_a_file_is_answered_with_the_same_number_in_the_f
     run("lock", "mixture.yaml", cwd=folder)
     trace = ("trace", "document", "mixture.lock.json", "--store", "catalog")
     assert "did you mean '00000-code.bin#7'?" in run(*trace, asked, cwd=folder, code=1).stderr
-    assert "error[document-unknown]" in run(*trace, "00000-code#99999", cwd=folder, code=1).stderr
+    assert "error[unknown-document]" in run(*trace, "00000-code#99999", cwd=folder, code=1).stderr
 
 
 def test_a_refresh_refuses_and_then_takes_what_changed(folder, run):

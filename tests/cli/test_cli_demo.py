@@ -125,4 +125,4 @@ def test_a_store_of_other_text_is_refused_and_named(demo: tuple[Path, str], run,
     run("ingest", tmp_path / "sources.yaml", "-o", tmp_path / "other")
     for command in (("stream", folder / "mixture.lock.json", "--store", tmp_path / "other"),
                     ("verify", "--store", tmp_path / "other", folder / "mixture.lock.json")):  # fmt: skip
-        assert "error[domain-unknown]" in run(*command, code=1).stderr
+        assert "error[domain-not-in-store]" in run(*command, code=1).stderr

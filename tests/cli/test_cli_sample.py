@@ -46,7 +46,7 @@ def test_what_can_not_be_sampled_is_refused_and_nothing_written(run, where, tmp_
     out = tmp_path / "sample.parquet"
     for tokens, code in (("100T", "sample-too-large"), ("3", "sample-too-small")):
         assert f"error[{code}]" in run("sample", *where, "--tokens", tokens, "-o", out, code=1).stderr
-    assert "error[phase-unknown]" in run("sample", *where, "--tokens", "1M", "-o", out, "--phase", "x", code=1).stderr
+    assert "error[unknown-phase]" in run("sample", *where, "--tokens", "1M", "-o", out, "--phase", "x", code=1).stderr
     run("sample", *where, "--tokens", "5 steps", "-o", out, code=2)
     unit = run("sample", *where, "--tokens", "1G", "-o", out, code=2).stderr
     assert "K, M, B, T" in unit

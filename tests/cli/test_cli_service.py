@@ -214,7 +214,7 @@ def test_refusals_keep_the_services_codes(run, url, at_service, monkeypatch):
     assert "error[unknown-domain]" in run("runs", "report", run_id, "--step", 1, "--loss", "boks=1", code=1).stderr
     monkeypatch.delenv("MIXTURE_TOKEN")
     assert "error[token-missing]" in run("runs", "register", "demo", code=1).stderr
-    assert "error[token-unknown]" in run("runs", "register", "demo", "--token", "nonsense", code=1).stderr
+    assert "error[token-invalid]" in run("runs", "register", "demo", "--token", "nonsense", code=1).stderr
     for wrong in ("http://127.0.0.1:1", "nothing"):
         refused = run("runs", "list", "--url", wrong, code=1).stderr
         assert refused.startswith("error[service-unreachable]")

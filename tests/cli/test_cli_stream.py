@@ -87,5 +87,5 @@ def test_a_line_of_the_file_that_names_nothing_is_refused_with_its_place(
     file = tmp_path / "down.txt"
     file.write_text("\nno such document\n", encoding="utf-8")
     said = run("amend", plain, "--step", STEP, "--mask", file, *where, code=1).stderr
-    assert "error[document-unknown]" in said
+    assert "error[unknown-document]" in said
     assert f"{file}:2" in said

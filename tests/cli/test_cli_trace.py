@@ -174,7 +174,7 @@ def test_what_there_is_not_is_refused_and_what_makes_no_sense_is_wrong_usage(tra
     folder, _, _ = traced
     lock, store = folder / "lock.json", ("--store", folder / "made" / "store")
     for ask, code in (
-        (("document", lock, "wob/7", *store), "document-unknown"),
+        (("document", lock, "wob/7", *store), "unknown-document"),
         (("step", lock, 60, *store), "step-out-of-range"),
         (("step", lock, 1, "--rank", 3, "--world-size", 2, *store), "rank-invalid"),
         (("step", lock, 1, "--world-size", 5, *store), "batch-not-divisible"),

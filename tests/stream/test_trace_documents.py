@@ -177,7 +177,7 @@ def test_what_was_taken_down_is_said_of_each_read(store: Store, lock: Lock):
 def test_what_there_is_not_is_refused_with_what_is_near(store: Store, lock: Lock, tmp_path: Path):
     with pytest.raises(StoreError, match=r"no document 'web/12345', nor 1 more .*did you mean 'web/1245'") as raised:
         trace_documents(lock, store, ["web/5", "web/12345", "nothing"])
-    assert raised.value.code == "document-unknown"
+    assert raised.value.code == "unknown-document"
     for ask in (
         lambda: trace_step(lock, store, 260),
         lambda: trace_documents(lock, store, ["web/5"], first_step=261),

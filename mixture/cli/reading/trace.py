@@ -176,7 +176,7 @@ def _document_traces(
     places = {(trace.document.id, trace.domain) for trace in traces if trace.document}
     for identity, domain in masked:
         if domain is not None and (identity, domain) not in places:
-            raise StoreError(f"domain '{domain}' of the store has no document '{identity}'", code="document-unknown")
+            raise StoreError(f"domain '{domain}' of the store has no document '{identity}'", code="unknown-document")
     wanted = {*masked, *((identity, None) for identity in ids)}
     for trace in traces:
         assert trace.document is not None, "it was found by its id"

@@ -51,7 +51,7 @@ class Finder:
         try:
             patterns = list(self._patterns(source))
         except StoreError as error:
-            if error.code not in ("store-missing", "domain-unknown"):
+            if error.code not in ("store-missing", "domain-not-in-store"):
                 raise
             return []
         for pattern in patterns:

@@ -63,7 +63,7 @@ def choose_sample(lock: Lock, tokens: int, *, phase: str | None = None) -> Sampl
     n that are chosen is number floor((2i + 1) · d / 2n), so that they are spread over the phase. The same lock and
     tokens give the same sample.
 
-    Raises StreamError: `phase-unknown`, `sample-too-large` for more tokens than there are, `sample-too-small` for less
+    Raises StreamError: `unknown-phase`, `sample-too-large` for more tokens than there are, `sample-too-small` for less
     than a sequence.
     """
     schedule = lock.schedule()
@@ -110,7 +110,7 @@ def _phases(lock: Lock, name: str | None) -> tuple[LockPhase, ...]:
         names = [one.name for one in lock.phases if one.steps]
         raise StreamError(
             f"the run has no phase {name!r}",
-            code="phase-unknown",
+            code="unknown-phase",
             hint=nearest(name or "", names) or f"its phases: {', '.join(names)}",
             phase=name,
         )

@@ -144,7 +144,7 @@ def trace_documents(lock: Lock, store: Store, ids: Iterable[str], *, first_step:
 
     Documents of domains that the run draws nothing from, such as those held out, are there, and read 0 times.
 
-    Errors: StoreError `document-unknown`, with the nearest id, and where the store is not the lock's or can not be
+    Errors: StoreError `unknown-document`, with the nearest id, and where the store is not the lock's or can not be
     read; ScheduleError `step-out-of-range`.
     """
     require_agreement(store, lock)
@@ -199,7 +199,7 @@ def _refuse_unknown(store: Store, unknown: list[str]) -> None:
     first, more = unknown[0], len(unknown) - 1
     raise StoreError(
         f"the store has no document '{first}'" + (f", nor {more} more of those asked for" if more else ""),
-        code="document-unknown",
+        code="unknown-document",
         hint=nearest(first, store.ids_near(first)),
         ids=tuple(unknown),
     )

@@ -123,7 +123,7 @@ def test_what_can_not_be_answered_is_said(followed: tuple[LoadedMixture, Store],
 @pytest.mark.parametrize(
     ("query", "status", "code", "is_said_beside_the_form"),
     [
-        ("document=wob/7", 404, "document-unknown", True),
+        ("document=wob/7", 404, "unknown-document", True),
         ("domain=web", 422, "invalid-request", True),
         ("until=61", 422, "step-out-of-range", True),
         ("until=5&by=licens", 422, "unknown-column", False),

@@ -195,7 +195,7 @@ def test_a_column_that_is_not_there_is_refused_with_the_nearest(tmp_path):
     write_parquet(tmp_path / "a.parquet", DOCUMENTS, column="input_idx")
     with pytest.raises(StoreError, match="did you mean 'input_idx'") as refused:
         catalog(tmp_path, {"web": "format: parquet, files: [a.parquet]"})
-    assert refused.value.code == "column-missing"
+    assert refused.value.code == "missing-column"
 
 
 def test_arrow_and_parquet_files_that_are_cut_short_or_empty_are_refused(tmp_path):
