@@ -21,7 +21,7 @@ from mixture.stream import Trace, TracedRead, trace_range
 
 SHOWN_READS = 50
 SHOWN_VALUES = 100
-FIRST_COLUMNS = ("licence", "license", "source")
+FIRST_COLUMNS = ("license", "licence", "source")
 """What sums are by where nothing is said."""
 MOST_NAMES = 1000
 """Domains that the page offers by name."""

@@ -77,7 +77,7 @@ class DocumentRow(BaseModel):
                 "id": "a/17",
                 "first_token": 812,
                 "tokens": 96,
-                "licence": "MIT",
+                "license": "MIT",
                 "from_token": 0,
                 "to_token": 96,
             }

@@ -81,7 +81,7 @@ class TraceRow(BaseModel):
     domain: str = Field(examples=["c14q3"])
     first_token: int = Field(examples=[812], description="Where it begins in the domain's storage.")
     tokens: int = Field(examples=[96], description="The end of the document counted in.")
-    attributes: dict[str, Attribute] = Field(examples=[{"licence": "MIT"}])
+    attributes: dict[str, Attribute] = Field(examples=[{"license": "MIT"}])
     first_step: int = Field(examples=[0])
     times: int = Field(
         examples=[3],
@@ -251,11 +251,11 @@ def sum_read_so_far(
         Query(
             max_length=1000,
             description="`domain`, an attribute of documents, or a label of the store's domains.",
-            examples=["licence"],
+            examples=["license"],
         ),
     ] = "domain",
 ) -> Response:
-    """What was read before a step, exact to the token, by licence, source, or any other column."""
+    """What was read before a step, exact to the token, by license, source, or any other column."""
     lock, store, after = asked.mixture.lock, asked.store(), number_after(page)
 
     def make() -> TablePart:

@@ -94,14 +94,14 @@ def test_reads_come_in_pages_that_join_and_say_which_part_is_read(app: FastAPI, 
 
 
 def test_what_was_read_so_far_is_summed_and_paged(app: FastAPI, lock: Lock, store: Store):
-    for by in ("domain", "licence", "quality"):
+    for by in ("domain", "license", "quality"):
         found = read_so_far(lock, store, 40, by=by)
         body = get(app, f"{AT}/read-so-far", step=40, by=by)
         assert [(row["value"], row["documents"], row["tokens"]) for row in body["items"]] == [
             (one.value, one.documents, one.tokens) for one in found.values
         ]
         assert body["total"]["tokens_with_repeats"] == int(lock.schedule().tokens(40).sum())
-    first = get(app, f"{AT}/read-so-far", step=40, by="licence", limit=3)
+    first = get(app, f"{AT}/read-so-far", step=40, by="license", limit=3)
     rest = ask(app, "GET", first["next_url"]).raise_for_status().json()
     assert (len(first["items"]), len(rest["items"]), rest["next"]) == (3, 1, None)
     assert get(app, f"{AT}/read-so-far", step=0)["items"] == []

@@ -23,8 +23,8 @@ max_epochs: 100
 phases:
   - phase: all
     weights:
-      - {where: "licence = 'MIT'", share: 40%, within: uniform}
-      - {where: "licence = 'CC0'", share: 60%, within: uniform}
+      - {where: "license = 'MIT'", share: 40%, within: uniform}
+      - {where: "license = 'CC0'", share: 60%, within: uniform}
 """
 
 
@@ -40,9 +40,9 @@ def folder(tmp_path: Path, native: Store, run) -> Path:
     run("export-store", native.path, "--format", "numpy", "-o", tmp_path / "n")
     (tmp_path / "sources.yaml").write_text(
         "tokenizer: bytes\nvocabulary_size: 257\nend_of_document: 256\ndomains:\n"
-        "  code: {format: megatron, files: ['m/*-code.bin'], attributes: {licence: MIT}}\n"
-        "  notes: {format: npy, files: ['n/*-notes.npy'], attributes: {licence: CC0}}\n"
-        f"  web: {{format: store, path: {native.path}, attributes: {{licence: CC0}}}}\n",
+        "  code: {format: megatron, files: ['m/*-code.bin'], attributes: {license: MIT}}\n"
+        "  notes: {format: npy, files: ['n/*-notes.npy'], attributes: {license: CC0}}\n"
+        f"  web: {{format: store, path: {native.path}, attributes: {{license: CC0}}}}\n",
         encoding="utf-8",
     )
     (tmp_path / "mixture.yaml").write_text(SPEC, encoding="utf-8")
@@ -175,7 +175,7 @@ def test_a_refresh_lists_the_domains_that_changed_and_json_has_all(tmp_path, run
 
 def test_a_domain_is_added_with_paths_from_where_one_stands(folder, run):
     run("catalog", "build", "sources.yaml", "-o", "catalog", cwd=folder)
-    ask = ("--format", "npy", "--files", "*-code.npy", "--attribute", "licence=MIT")
+    ask = ("--format", "npy", "--files", "*-code.npy", "--attribute", "license=MIT")
     run("catalog", "add", "../catalog", "code-again", *ask, cwd=folder / "n")
     assert "code-again" in run("plan", "mixture.yaml", "--all", cwd=folder).stdout
     twice = run("catalog", "add", "../catalog", "more", *ask, cwd=folder / "n", code=1).stderr

@@ -62,8 +62,8 @@ def test_a_step_is_traced_to_its_documents_for_all_or_a_rank(traced, run, tmp_pa
     run(*ask, "--arrow", tmp_path / "step.arrow")
     rows = arrow(tmp_path / "step.arrow")
     whole = [part for one in trace_step(lock, store, 31) for part in one.documents]
-    assert [(row["document"], row["from_token"], row["licence"]) for row in rows] == [
-        (part.document.id, part.from_token, part.document.attributes["licence"]) for part in whole
+    assert [(row["document"], row["from_token"], row["license"]) for row in rows] == [
+        (part.document.id, part.from_token, part.document.attributes["license"]) for part in whole
     ]
 
 
@@ -154,7 +154,7 @@ def test_a_token_needs_no_store(traced, run):
 def test_what_was_read_so_far_is_summed_by_any_column(traced, run, tmp_path: Path):
     folder, lock, store = traced
     ask = ("trace", "read-so-far", folder / "lock.json", 40, "--store", folder / "made" / "store")
-    for by in ("domain", "licence", "quality"):
+    for by in ("domain", "license", "quality"):
         expected = [
             {"value": one.value, "documents": one.documents, "tokens": one.tokens}
             | {"tokens_with_repeats": one.tokens_with_repeats, "tokens_masked": 0}
@@ -163,8 +163,8 @@ def test_what_was_read_so_far_is_summed_by_any_column(traced, run, tmp_path: Pat
         assert lines(run(*ask, "--by", by, "--json").stdout) == expected
         run(*ask, "--by", by, "--arrow", tmp_path / f"{by}.arrow")
         assert arrow(tmp_path / f"{by}.arrow") == expected
-    shown = run(*ask, "--by", "licence").stdout
-    assert "read before step 40, by licence" in shown
+    shown = run(*ask, "--by", "license").stdout
+    assert "read before step 40, by license" in shown
     assert f"{int(lock.schedule().tokens(40).sum()):,}" in shown
     before = run("trace", "read-so-far", folder / "lock.json", 0, "--store", folder / "made" / "store").stdout
     assert before.split()[-6:] == ["in", "all", "0", "0", "0", "0.00%"]
@@ -195,7 +195,7 @@ def test_what_there_is_not_is_refused_and_what_makes_no_sense_is_wrong_usage(tra
         ("document", lock, "web/1", "--file", "ids.txt", *store),
         ("document", lock, "web/1", "--rank", 1, *store),
         ("token", lock, "web"),
-        ("step", lock, 1, "--by", "licence", *store),
+        ("step", lock, 1, "--by", "license", *store),
         ("step", lock, 1, "--limit", 1, *store),
         ("step", lock, 1, "--json", "--arrow", "x", *store),
     ):

@@ -70,7 +70,7 @@ def test_a_traced_sequence_says_where_it_stands_and_what_its_documents_are(store
     assert one.tokens == 128
     for part in one.documents:
         (there,) = [r for r in store.document(part.document.id).to_pylist() if r["domain"] == one.domain]
-        assert part.document.attributes == {"licence": there["licence"], "source": there["source"]}
+        assert part.document.attributes == {"license": there["license"], "source": there["source"]}
         assert (part.document.first_token, part.document.tokens) == (there["first_token"], there["tokens"])
 
 

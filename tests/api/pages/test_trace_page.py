@@ -72,8 +72,8 @@ def test_a_view_has_the_traces_and_the_sums_of_the_library(followed: tuple[Loade
     assert [(one.domain, one.times) for one in view.traces] == [(one.domain, one.times) for one in expected]
     for one, trace in zip(view.traces, expected, strict=True):
         assert [read.position for read in one.reads] == [read.position for read in trace.reads()]
-    assert view.asked.by == "licence"
-    sums = read_so_far(mixture.lock, store, 40, by="licence")
+    assert view.asked.by == "license"
+    sums = read_so_far(mixture.lock, store, 40, by="license")
     assert [(one.value, one.tokens) for one in view.sums or ()] == [(one.value, one.tokens) for one in sums.values]
     assert view.total is not None
     assert view.total.tokens_with_repeats == sums.total.tokens_with_repeats
@@ -164,7 +164,7 @@ def test_a_document_is_followed_to_its_steps_and_what_is_still_to_come(page, tol
 
 def test_what_was_read_until_a_step_is_a_click_away_and_readable_everywhere(page, told, look):
     page.goto(f"{told}/mixtures/followed/steps/39")
-    page.get_by_role("link", name="until here, by licence or source").click()
+    page.get_by_role("link", name="until here, by license or source").click()
     expect(page.get_by_role("heading", name="Read before step 40")).to_be_visible()
     region = page.get_by_role("region", name="Read before step 40")
     expect(region.get_by_role("row")).to_have_count(6)
@@ -193,7 +193,7 @@ def test_the_data_of_a_trace_is_at_its_address_with_an_ending(page, told):
     rows = page.request.get(f"{told}/mixtures/followed/trace.csv?document=web/7").text().splitlines()
     assert rows[0].startswith('"document","domain","position","step","slot"')
     assert all(row.startswith('"web/7","web",') for row in rows[1:])
-    assert page.request.get(f"{told}/mixtures/followed/trace.json?until=40").json()["asked"]["by"] == "licence"
+    assert page.request.get(f"{told}/mixtures/followed/trace.json?until=40").json()["asked"]["by"] == "license"
 
 
 def test_a_field_that_the_page_does_not_have_is_refused(page, told):

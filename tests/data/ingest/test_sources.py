@@ -49,7 +49,7 @@ def test_what_is_wrong_is_told_with_file_line_and_column(
 def test_attributes_that_have_values_are_said_to_be_labels(tmp_path: Path, sources: WriteSources):
     write_lines(tmp_path / "in.jsonl", [{"text": "x"}])
     with pytest.raises(MixtureError) as caught:
-        ingest(sources("domains:\n  a: {files: [in.jsonl], attributes: {licence: MIT}}"), tmp_path / "store")
+        ingest(sources("domains:\n  a: {files: [in.jsonl], attributes: {license: MIT}}"), tmp_path / "store")
     assert caught.value.code == "not-a-list"
     assert caught.value.hint is not None
     assert caught.value.hint.endswith("columns of the catalog are `labels`")

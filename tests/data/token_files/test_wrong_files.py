@@ -315,7 +315,7 @@ def test_a_domain_all_files_of_which_are_passed_over_is_refused(tmp_path, keys, 
 def test_labels_of_a_domain_of_tokens_are_said_to_be_attributes(tmp_path):
     write_megatron(tmp_path / "a.bin", DOCUMENTS)
     with pytest.raises(SpecError) as refused:
-        catalog(tmp_path, {"web": "format: megatron, files: [a.bin], labels: {licence: MIT}"})
+        catalog(tmp_path, {"web": "format: megatron, files: [a.bin], labels: {license: MIT}"})
     assert refused.value.code == "unknown-key"
     assert refused.value.hint == "columns of the catalog are `attributes` in a sources file of tokens"
 
