@@ -203,7 +203,7 @@ def test_a_file_of_one_bad_line_is_left_out_unless_there_is_nothing_else(tmp_pat
     assert ingest(path, tmp_path / "store").domains[0].dropped == {Reason.NOT_JSON: 1}
 
 
-@pytest.mark.parametrize("columns", ["text: txet", "id: key", "attributes: [license]"])
+@pytest.mark.parametrize("columns", ["text: txet", "id: key", "attributes: [licence]"])
 @pytest.mark.parametrize("ending", ["jsonl", "parquet"])
 def test_a_column_that_is_not_there_is_refused(tmp_path: Path, sources: WriteSources, columns: str, ending: str):
     rows = [{"text": "one", "license": "x"}]
