@@ -27,7 +27,15 @@ from mixture.planning.catalog.overview import (
     read_overview,
     write_overview,
 )
-from mixture.planning.catalog.reading import TABLE_ENDINGS, TEXT_ENDINGS, GivenTables, TableFile, TableFiles
+from mixture.planning.catalog.reading import (
+    TABLE_ENDINGS,
+    TEXT_ENDINGS,
+    GivenTables,
+    TableFile,
+    TableFiles,
+    check_format,
+    no_file,
+)
 from mixture.planning.catalog.table import Cell
 
 __all__ = [
@@ -53,10 +61,12 @@ __all__ = [
     "TableFile",
     "TableFiles",
     "cell_text",
+    "check_format",
     "check_overview",
     "grouped",
     "grouping_columns",
     "is_day",
+    "no_file",
     "read_catalog",
     "read_column",
     "read_overview",
