@@ -82,15 +82,14 @@ def catalog_of(lock: Path, table: Path | None, *, needed_for: str) -> Catalog:
     return found
 
 
-def read_side(path: Path, *, name: str | None = None, catalog: Catalog | None = None) -> Side:
-    """A spec's or a lock's side; named by its path if no name is given."""
-    name = name or str(path)
+def read_side(path: Path, *, catalog: Catalog | None) -> Side:
+    """A spec's or a lock's side, named by its path."""
     if is_lock(path):
-        return side_of(read_lock(path), name=name, catalog=catalog)
-    return side_of(make_plan(load_spec(path)), name=name)
+        return side_of(read_lock(path), name=str(path), catalog=catalog)
+    return side_of(make_plan(load_spec(path)), name=str(path))
 
 
-def read_revision(revision: Revision, path: str, *, catalog: Catalog | None = None) -> Side:
+def read_revision(revision: Revision, path: str, *, catalog: Catalog | None) -> Side:
     """The side of a spec or a lock at a revision, by its path from the repository's top."""
     name = f"{revision.name}:{path}"
     data = revision.read([path]).get(path)
