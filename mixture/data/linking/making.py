@@ -23,8 +23,8 @@ from mixture.data.layout import (
     LinkedFile,
     LinkedFormat,
     LinkedManifest,
-    LinkedTokenizer,
     Standing,
+    TokenizerRecord,
     document_schema,
     file_record,
     files_digest,
@@ -66,7 +66,7 @@ class PlannedDomain:
 class CatalogHead:
     """What a catalog says of all its tokens."""
 
-    tokenizer: LinkedTokenizer
+    tokenizer: TokenizerRecord
     definition: bytes | None
     end_of_document: int
     dtype: Literal["uint16", "uint32"]

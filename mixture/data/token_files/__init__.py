@@ -8,21 +8,6 @@ from mixture.data.token_files.seen import check_linked, linked_damage
 from mixture.data.token_files.survey import CHUNK, FoundDocuments, Survey, naming, one_piece, refused
 
 __all__ = [
-    "CHUNK",
-    "FoundDocuments",
-    "I64",
-    "Kind",
-    "LinkedTokens",
-    "Survey",
-    "check_linked",
-    "fingerprint",
-    "is_there",
-    "linked_damage",
-    "look_at_all",
-    "looks",
-    "naming",
-    "one_piece",
-    "opened",
-    "refused",
-    "sha256",
-]
+    "CHUNK", "FoundDocuments", "I64", "Kind", "LinkedTokens", "Survey", "check_linked", "fingerprint", "is_there",
+    "linked_damage", "look_at_all", "looks", "naming", "one_piece", "opened", "refused", "sha256",
+]  # fmt: skip

@@ -2,7 +2,7 @@
 
 from mixture.planning.plan.amended.past import free_name, plain_name
 from mixture.planning.plan.amended.weights import weight_findings
-from mixture.planning.plan.check import DomainChange, check_lock
+from mixture.planning.plan.check import check_lock
 from mixture.planning.plan.composition import (
     FIGURES,
     STRETCH,
@@ -22,7 +22,7 @@ from mixture.planning.plan.inputs import Inputs, read_inputs
 from mixture.planning.plan.locking import amends_of, lineage_of, make_lock, masks_of, with_masks
 from mixture.planning.plan.phases import PhaseSteps, batch_place, lay_out, round_half_up
 from mixture.planning.plan.plan import Plan, make_plan
-from mixture.planning.plan.planned import PlannedDomain, PlannedPhase
+from mixture.planning.plan.planned import PlannedPhase
 from mixture.planning.plan.report import Json, finding_json, plan_json
 from mixture.planning.plan.stairs import changes_inside
 from mixture.planning.plan.weights.caps import tokens_over_cap
@@ -30,7 +30,6 @@ from mixture.planning.plan.weights.weights import drawable
 
 __all__ = [
     "Crossing",
-    "DomainChange",
     "FIGURES",
     "Finding",
     "GroupTokens",
@@ -41,7 +40,6 @@ __all__ = [
     "Level",
     "PhaseSteps",
     "Plan",
-    "PlannedDomain",
     "PlannedPhase",
     "STRETCH",
     "amends_of",

@@ -42,7 +42,7 @@ class DomainsOfRun:
     phases: Sequence[PhaseSteps]
     weights: Sequence[PhaseWeights]
     undrawable: Sequence[Sequence[int]]
-    drawn: Sequence[Sequence[int]]
+    drawn: Sequence[tuple[int, ...]]
     before: Sequence[int]
     tokenizer: str | None
 
