@@ -49,13 +49,13 @@ class LocalStream(Stream):
     def __init__(self, lock: Lock, store: Store, options: StreamOptions, *, fetch_ahead: int = 0) -> None:
         super().__init__(lock, store, replace(options, documents=options.documents or store.packed is not None))
         schedule = self._schedule
-        self._drawn_from = np.flatnonzero(np.any(_weights(lock), axis=0))
-        self._names = [schedule.names[d] for d in self._drawn_from.tolist()]
+        drawn = schedule.data.drawn_before(self.steps)
+        self._names = [schedule.names[d] for d in drawn]
         self._tokens = np.array([domain.tokens for domain in schedule.data.domains], np.int64)
         self._number = np.zeros(len(schedule.names), np.int64)
-        self._number[self._drawn_from] = np.arange(len(self._names))
+        self._number[drawn] = np.arange(len(self._names))
         is_distant = store.is_distant
-        unit = unit_tokens(lock, store, options.world_size, self._drawn_from.tolist()) if is_distant else None
+        unit = unit_tokens(lock, store, options.world_size, drawn) if is_distant else None
         self._reader = store.reader(self._names, unit_tokens=unit)
         self._fetch_ahead = fetch_ahead if is_distant else 0
         self._whole_step = lru_cache(maxsize=STEPS_KEPT)(partial(_whole_step, schedule))
@@ -93,9 +93,7 @@ class LocalStream(Stream):
 
     def _planned(self, steps: range) -> Iterator[PlannedSteps]:
         """Steps in order, as many together as the schedule works out at once."""
-        step, data = steps.start, self._schedule.data
-        batches, segments = (one.first_step for one in data.batches), (one.first_step for one in data.segments)
-        changes = sorted({*batches, *segments, self.steps})
+        step, changes = steps.start, [*self._schedule.data.boundaries, self.steps]
         ahead = 1
         while step < steps.stop:
             slots = rank_slots(self._schedule.batch_of(step), self.rank, self.world_size)
@@ -244,7 +242,3 @@ def _whole_step(schedule: Schedule, step: int) -> PlannedSteps:
     steps = range(step, step + 1)
     rows = schedule.rows(schedule.positions_before(step), schedule.batch_of(step))
     return PlannedSteps.of(steps, schedule.length_of(step), rows, steps)
-
-
-def _weights(lock: Lock) -> list[tuple[int, ...]]:
-    return [segment.weights for segment in lock.data.segments]
