@@ -36,6 +36,7 @@ from mixture.api.middleware.metrics import Metrics
 from mixture.client import open_remote_stream
 from mixture.data.store import open_store
 from mixture.lock import read_lock, write_lock
+from mixture.stream import StreamOptions
 from mixture.stream.wire import End, Key
 
 STEPS, ROUNDS = 48, 11
@@ -50,9 +51,7 @@ class Bare:
 
     def __init__(self, folder: Path) -> None:
         lock, store = read_lock(folder / "mixture.lock.json"), open_store(FOLDER / "store")
-        steps = open_steps(
-            lock, store, rank=0, world_size=1, first_step=0, next_token=False, documents=False, uneven=False
-        )
+        steps = open_steps(lock, store, StreamOptions())
         frames = Frames(steps, STEPS, Metrics(), mixture=lock.mixture)
         self._batches = [b"".join(pieces) for pieces in [*frames, frames.ending(End.COMPLETE)]]
         self._lock = (folder / "mixture.lock.json").read_bytes()

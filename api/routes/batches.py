@@ -12,7 +12,7 @@ from mixture.api.batches import BatchesResponse, Frames, open_steps
 from mixture.api.dependencies import AppServices, AskedMixture, Reads
 from mixture.api.middleware import problems
 from mixture.errors import StreamError
-from mixture.stream import MOST_STEPS
+from mixture.stream import MOST_STEPS, StreamOptions
 
 router = APIRouter(prefix="/v1/mixtures", tags=["batches"], dependencies=[Reads])
 LARGEST = 2**63 - 1
@@ -79,16 +79,12 @@ def stream_batches(
         detail = f"steps {first_step} to {last_step} are not 1 to {MOST_STEPS:,} steps"
         raise wrong_query("last_step", detail, "bad-range")
     try:
-        opened = open_steps(
-            mixture.lock,
-            asked.store(),
-            rank=rank,
-            world_size=world_size,
-            first_step=first_step,
-            next_token=next_token,
-            documents=documents,
+        store = asked.store()
+        options = StreamOptions(
+            rank=rank, world_size=world_size, first_step=first_step, next_token=next_token, documents=documents,
             uneven=uneven,
-        )
+        )  # fmt: skip
+        opened = open_steps(mixture.lock, store, options)
     except StreamError as error:
         raise problems.problem_of(error, status=409 if error.code == "batch-not-divisible" else None) from error
     end = min(first_step + steps, opened.steps)

@@ -186,7 +186,7 @@ def _stretch(
             found = lock.phase_named(phase)
         except LockError as error:
             raise wrong_query("phase", error.message, error.code, hint=error.hint, **error.facts) from error
-        return range(found.first_step, found.first_step + found.steps)
+        return range(found.first_step, found.end_step)
     if step is not None:
         return range(step, step + 1)
     first, last = first_step or 0, steps - 1 if last_step is None else last_step

@@ -232,7 +232,7 @@ def _export(
 ) -> Exported:
     """The export. Raises Problem 422 with the library's code, or `too-many-rows`."""
     lock = asked.mixture.lock
-    begins = {one.first_step for held in (lock.phases, lock.data.segments, lock.data.batches) for one in held}
+    begins = {*(phase.first_step for phase in lock.phases), *lock.data.boundaries}
     rows = len(lock.data.domains) * len(begins)
     most = min(MOST_ROWS, services.settings.max_rows)
     if rows > most:

@@ -6,6 +6,7 @@ from mixture.stream.buffers import Buffers
 from mixture.stream.dtypes import ids_as, ids_dtype
 from mixture.stream.local import LocalStream, open_stream
 from mixture.stream.masks import ALWAYS, Masks, masks_for
+from mixture.stream.options import StreamOptions
 from mixture.stream.planned import PlannedSteps
 from mixture.stream.ranks import check_divisible, check_rank, data_rank, rank_slots, slot_rank
 from mixture.stream.sample.file import write_sample
@@ -37,6 +38,7 @@ __all__ = [
     "Sample",
     "StoredDocument",
     "Stream",
+    "StreamOptions",
     "StreamState",
     "Tokens",
     "Trace",

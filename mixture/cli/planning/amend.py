@@ -207,10 +207,10 @@ def show(old: Lock, new: Lock | Plan, step: int, *, most: int | None) -> None:
         print(f"  name    {printable(old.mixture)} → {printable(name)}: the spec names the run otherwise")
     print(f"  steps   {before.steps:,} → {after.steps:,}\n  tokens  {tokens[0]:,} → {tokens[1]:,}")
     for phase in phases:
-        if phase.steps and phase.first_step + phase.steps > step:
+        if phase.steps and phase.end_step > step:
             first = max(phase.first_step, step)
             shape = f"length {after.length_of(first):,}, batch {after.batch_of(first):,} sequences"
-            print(f"  from step {first:,}: {phase.name}, {phase.first_step + phase.steps - first:,} steps, {shape}")
+            print(f"  from step {first:,}: {phase.name}, {phase.end_step - first:,} steps, {shape}")
     print()
     changed = [one for one in domains if one.is_changed]
     if changed:

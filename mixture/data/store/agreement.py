@@ -56,9 +56,7 @@ def disagreements(store: StoreDescription, lock: Lock) -> list[StoreError]:
                 expected=lock.tokenizer,
             )
         )
-    for number, domain in enumerate(lock.data.domains):
-        if not any(segment.weights[number] for segment in lock.data.segments):
-            continue
+    for domain in (lock.data.domains[d] for d in lock.data.drawn_before(lock.data.steps)):
         held = store.domains.get(domain.name)
         if held is None:
             message, code = f"the lock names the domain '{domain.name}', and the store has none", "domain-not-in-store"

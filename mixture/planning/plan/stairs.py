@@ -130,5 +130,5 @@ def _between(part: Part, toward: Fraction) -> PhaseWeights:
 
 def changes_inside(data: ScheduleData, phase: PhaseSteps | LockPhase) -> tuple[int, ...]:
     """The steps inside of a phase, behind its first, from which a schedule has other weights."""
-    first, end = phase.first_step, phase.first_step + phase.steps
-    return tuple(one.first_step for one in data.segments if first < one.first_step < end and not one.skip)
+    later = data.segments_before(phase.end_step)
+    return tuple(one.first_step for one in later if one.first_step > phase.first_step and not one.skip)

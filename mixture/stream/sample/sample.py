@@ -69,7 +69,7 @@ def choose_sample(lock: Lock, tokens: int, *, phase: str | None = None) -> Sampl
     schedule = lock.schedule()
     phases = _phases(lock, phase)
     before, drawn = _drawn(schedule, phases)
-    ends = ((schedule.tokens(one.first_step + one.steps), schedule.tokens(one.first_step)) for one in phases)
+    ends = ((schedule.tokens(one.end_step), schedule.tokens(one.first_step)) for one in phases)
     there, whole = sum(int((after - first).sum()) for after, first in ends), int(drawn.sum())
     what = "the run" if phase is None else f"phase {phase!r}"
     if tokens > there:
@@ -124,7 +124,7 @@ def _lengths(schedule: Schedule, phases: tuple[LockPhase, ...]) -> list[int]:
 def _drawn(schedule: Schedule, phases: tuple[LockPhase, ...]) -> tuple[I64, I64]:
     """Sequences of each domain before each phase, and in it: int64 [phases, domains]."""
     before = np.array([schedule.counts(one.first_step) for one in phases])
-    after = np.array([schedule.counts(one.first_step + one.steps) for one in phases])
+    after = np.array([schedule.counts(one.end_step) for one in phases])
     return before, after - before
 
 
