@@ -13,13 +13,12 @@ from typing import Annotated, Any
 
 from fastapi import Path as PathParameter
 
-from mixture.names import DIGEST_MARK
+from mixture.names import DIGEST_MARK, EXAMPLE_DIGEST
 
 NAME_PATTERN = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 DIGEST_PATTERN = r"[0-9a-f]{64}"
 SHORT_DIGEST_PATTERN = r"[0-9a-f]{8,64}"
-DIGEST = "92ff73e9bd79d8ba682ce4a3046bf6bfbb77f9c29b712a950ae97c6891fdf534"
-"""For examples."""
+DIGEST = EXAMPLE_DIGEST
 SUFFIXES = (".json", ".csv", ".parquet", ".arrow")
 """Endings of an address that say a format (`mixture.api.answers.formats`), so that no name may have them."""
 

@@ -12,6 +12,9 @@ HELD_OUT_ENDING = "@validation"
 DIGEST_MARK = "@sha256:"
 """Stands before a digest; what follows is not part of a name."""
 
+EXAMPLE_DIGEST = "92ff73e9bd79d8ba682ce4a3046bf6bfbb77f9c29b712a950ae97c6891fdf534"
+"""For examples in schemas."""
+
 LONGEST_NAME = 200
 """Characters of what a mixture or a token is called: lists, pages and logs show it whole."""
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 from mixture.errors import nearest
-from mixture.planning.plan import fraction_of, tokens_over_cap
+from mixture.planning.plan import PlanReport, fraction_of, tokens_over_cap
 
 RUN = None
 """The stretch that is the whole run."""
@@ -34,11 +33,11 @@ class PlannedSums:
 class PlannedDomains:
     """A mixture's plan by domain. plan: what `mixture plan --json` prints."""
 
-    def __init__(self, plan: Mapping[str, Any]) -> None:
+    def __init__(self, plan: PlanReport) -> None:
         self.phases: tuple[str, ...] = tuple(phase["phase"] for phase in plan["phases"])
         self._by_phase = {phase["phase"]: {one["domain"]: one for one in phase["domains"]} for phase in plan["phases"]}
         self._over_run = {one["domain"]: one for one in plan["domains"]}
-        self._tokens: int = plan["tokens"]
+        self._tokens = plan["tokens"]
         self._caps = {one["domain"]: fraction_of(cap) for one in plan["domains"] if (cap := one["max_epochs"])}
 
     def near(self, phase: str) -> str:

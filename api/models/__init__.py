@@ -2,7 +2,7 @@
 
 from mixture.api.models.amendments import AmendmentMade, Lineage, NewAmendment
 from mixture.api.models.diffs import DiffShown, moves_table
-from mixture.api.models.plans import FindingShown, LockShown, PlanShown
+from mixture.api.models.plans import LockShown
 from mixture.api.models.runs import (
     RUN,
     NewProgress,
@@ -19,14 +19,12 @@ from mixture.api.models.runs import (
 __all__ = [
     "AmendmentMade",
     "DiffShown",
-    "FindingShown",
     "Lineage",
     "LockShown",
     "NewAmendment",
     "NewProgress",
     "NewRun",
     "NextBoundary",
-    "PlanShown",
     "Progress",
     "RUN",
     "ReadRow",

@@ -8,11 +8,11 @@ from typing import Annotated
 from pydantic import BaseModel, Field, model_validator
 
 from mixture.api.answers import LARGEST_NUMBER, RequestBody, VisibleText
-from mixture.api.models.plans import Exact, FindingShown
 from mixture.api.models.runs import RunIds
 from mixture.api.refs import DIGEST
 from mixture.lock import MaskedDocument, MaskedRange
 from mixture.names import DIGEST_MARK
+from mixture.planning.plan import Exact, FindingReport
 
 LONGEST_SPEC = 4 * 2**20
 MOST_MASKS = 100_000
@@ -141,7 +141,7 @@ class AmendmentMade(BaseModel):
     tokens_repeated: int = Field(examples=[0])
     masks: int = Field(examples=[0], description="How many ranges of text are taken down with it.")
     domains: list[AmendedDomainShown]
-    findings: list[FindingShown] = Field(description="What the plan of the amended run found, as in GET …/plan.")
+    findings: list[FindingReport] = Field(description="What the plan of the amended run found, as in GET …/plan.")
 
 
 class CountPair(BaseModel):

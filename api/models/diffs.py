@@ -8,10 +8,10 @@ from typing import Any
 import pyarrow as pa
 from pydantic import BaseModel, Field
 
-from mixture.api.models.plans import Exact
 from mixture.api.refs import DIGEST
 from mixture.names import DIGEST_MARK
 from mixture.planning.compare import Diff, Figures, Move
+from mixture.planning.plan import Exact
 
 
 class LengthFrom(BaseModel):

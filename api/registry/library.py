@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -15,6 +14,7 @@ from mixture.data.store import Store
 from mixture.json_text import digest as digest_of
 from mixture.lock import Lock
 from mixture.planning.catalog import Catalog
+from mixture.planning.plan import PlanReport
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class LoadedMixture:
     digest: str
     lock: Lock
     lock_text: str
-    plan_json: Mapping[str, object]
+    plan_json: PlanReport
     spec_text: str
     catalog: Catalog
     domain_column: str

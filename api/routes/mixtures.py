@@ -27,11 +27,12 @@ from mixture.api.answers import (
 from mixture.api.database import MixtureRecord, Source
 from mixture.api.dependencies import AppServices, AskedMixture, Reads
 from mixture.api.middleware import Lifetime, mixture_tag, problems
-from mixture.api.models import FindingShown, LockShown, PlanShown
+from mixture.api.models import LockShown
 from mixture.api.refs import DIGEST
 from mixture.api.registry import LoadedMixture
 from mixture.data.layout import ContentKind
 from mixture.names import DIGEST_MARK
+from mixture.planning.plan import FindingReport, PlanReport
 
 router = APIRouter(prefix="/v1/mixtures", tags=["mixtures"], dependencies=[Reads])
 SPEC_MEDIA_TYPE = "application/yaml"
@@ -80,7 +81,7 @@ class Mixture(MixtureHead):
     spec: str = Field(examples=["5cc6e87f32d56f1a" * 4], description="Digest of what the spec says.")
     catalog: str = Field(examples=["ca06a7e0f3e7a79f" * 4], description="Digest of what the catalog says.")
     phases: list[PhaseHead]
-    findings: list[FindingShown] = Field(description="As `mixture plan --json` prints them.")
+    findings: list[FindingReport] = Field(description="As `mixture plan --json` prints them.")
     links: dict[str, str] = Field(examples=[{"plan": f"/v1/mixtures/demo{DIGEST_MARK}{DIGEST}/plan"}])
 
 
@@ -128,7 +129,7 @@ SHOWN: dict[int | str, dict[str, Any]] = {200: {"content": {SPEC_MEDIA_TYPE: AS_
 def head(one: LoadedMixture | MixtureRecord) -> MixtureHead:
     """A mixture in the list, built-in or published."""
     if isinstance(one, LoadedMixture):
-        return MixtureHead(**_head_fields(one))
+        return _head_of(one)
     name = one.name or one.mixture
     return MixtureHead(
         name=name,
@@ -145,39 +146,29 @@ def head(one: LoadedMixture | MixtureRecord) -> MixtureHead:
     )
 
 
-def _head_fields(one: LoadedMixture) -> dict[str, Any]:
-    plan = one.plan_json
-    return {
-        "name": one.name,
-        "digest": one.digest,
-        "ref": f"{one.name}{DIGEST_MARK}{one.digest}",
-        "steps": plan["steps"],
-        "sequences": plan["sequences"],
-        "tokens": plan["tokens"],
-        "domains": len(one.lock.data.domains),
-        "source": one.source,
-        "published": one.published,
-        "renamed_from": one.renamed_from,
-        "url": f"{router.prefix}/{one.name}",
-    }
-
-
-def summary(one: LoadedMixture) -> Mixture:
-    """All that follows from a mixture's digest, in short."""
-    plan: Any = one.plan_json
-    here = f"{router.prefix}/{one.name}{DIGEST_MARK}{one.digest}"
-    own = {
-        name: plan[name]
-        for name in ("mixture", "tokenizer", "seed", "block_tokens", "window_blocks", "spec", "catalog")
-    }
-    return Mixture(
-        **_head_fields(one),
-        **own,
-        description=one.description,
-        phases=[PhaseHead(**{name: phase[name] for name in PhaseHead.model_fields}) for phase in plan["phases"]],
-        findings=plan["findings"],
-        links={part: f"{here}/{part}" for part in PARTS},
+def _head_of(mixture: LoadedMixture) -> MixtureHead:
+    plan = mixture.plan_json
+    return MixtureHead(
+        name=mixture.name,
+        digest=mixture.digest,
+        ref=f"{mixture.name}{DIGEST_MARK}{mixture.digest}",
+        steps=plan["steps"],
+        sequences=plan["sequences"],
+        tokens=plan["tokens"],
+        domains=len(mixture.lock.data.domains),
+        source=mixture.source,
+        published=mixture.published,
+        renamed_from=mixture.renamed_from,
+        url=f"{router.prefix}/{mixture.name}",
     )
+
+
+def summary(mixture: LoadedMixture) -> Mixture:
+    """All that follows from a mixture's digest, in short."""
+    here = f"{router.prefix}/{mixture.name}{DIGEST_MARK}{mixture.digest}"
+    links = {part: f"{here}/{part}" for part in PARTS}
+    own = {"description": mixture.description, "links": links}
+    return Mixture.model_validate({**mixture.plan_json, **_head_of(mixture).model_dump(), **own})
 
 
 @router.get("", dependencies=[JsonOnly])
@@ -205,7 +196,7 @@ def get_mixture(asked: AskedMixture, request: Request) -> Response:
 
 
 @router.get(
-    "/{ref}/plan", dependencies=[JsonOnly], response_model=PlanShown, responses=NOT_MODIFIED | problems.documented(404)
+    "/{ref}/plan", dependencies=[JsonOnly], response_model=PlanReport, responses=NOT_MODIFIED | problems.documented(404)
 )
 def get_plan(asked: AskedMixture, request: Request) -> Response:
     """The plan, as `mixture plan --json` prints it: phases, domains, tokens, epochs, findings."""

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from pydantic import BaseModel, ConfigDict, Field
 
-from mixture.api.models import FindingShown
 from mixture.api.refs import DIGEST
 from mixture.api.registry import LoadedMixture
-from mixture.planning.plan import finding_json, fraction_of, tokens_over_cap
+from mixture.planning.plan import Exact, FindingReport, finding_json, fraction_of, tokens_over_cap
 from mixture.planning.whatif import WhatIf
 
 
@@ -61,7 +57,7 @@ class WhatIfAnswer(_Frozen):
     tokens: int = Field(examples=[19999490048])
     phases: tuple[WhatIfPhase, ...]
     domains: tuple[WhatIfDomain, ...]
-    findings: tuple[FindingShown, ...]
+    findings: tuple[FindingReport, ...]
     said: tuple[str, ...] = Field(
         examples=[["phase 'pretraining': the other 8 weighed domains were 94.3% together and are 90%: …"]],
         description="What became of the shares that were not asked for. Nothing is renormalised without a line here.",
@@ -74,8 +70,8 @@ class WhatIfAnswer(_Frozen):
 def what_if_answer(mixture: LoadedMixture, found: WhatIf) -> WhatIfAnswer:
     """The answer, made of a plan."""
     plan, before = found.plan, mixture.plan_json
-    drawn: dict[str, dict[str, Any]] = {one["domain"]: one for one in before["domains"]}  # type: ignore[attr-defined]
-    phases: dict[str, dict[str, Any]] = {one["phase"]: one for one in before["phases"]}  # type: ignore[attr-defined]
+    drawn = {domain["domain"]: domain for domain in before["domains"]}
+    phases = {phase["phase"]: phase for phase in before["phases"]}
     return WhatIfAnswer(
         name=mixture.name,
         digest=mixture.digest,
@@ -106,11 +102,11 @@ def what_if_answer(mixture: LoadedMixture, found: WhatIf) -> WhatIfAnswer:
             )
             for d, one in enumerate(plan.domains)
         ),
-        findings=tuple(FindingShown.model_validate(finding_json(one)) for one in plan.findings),
+        findings=tuple(finding_json(finding) for finding in plan.findings),
         said=found.remarks,
         spec=found.spec_text,
     )
 
 
-def _number(figure: Mapping[str, str | None] | None) -> float | None:
+def _number(figure: Exact | None) -> float | None:
     return None if figure is None else float(fraction_of(figure))

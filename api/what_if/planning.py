@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from mixture.api.database import Bundle
 from mixture.api.middleware import Problem
@@ -60,7 +59,6 @@ def _check_size(mixture: LoadedMixture) -> None:
 
 
 def _original(mixture: LoadedMixture) -> Original:
-    plan: Any = mixture.plan_json
     return Original(
         text=mixture.spec_text,
         path=Path(SPEC_FILE),
@@ -75,6 +73,6 @@ def _original(mixture: LoadedMixture) -> Original:
                 phase["steps"],
                 {domain["domain"]: fraction_of(domain["weight"]) for domain in phase["domains"]},
             )
-            for phase in plan["phases"]
+            for phase in mixture.plan_json["phases"]
         ],
     )

@@ -23,7 +23,7 @@ from mixture.api.pages.titles import says_the_same
 from mixture.api.registry import LoadedMixture
 from mixture.names import DIGEST_MARK
 from mixture.planning.catalog import Cell, Overview, cell_text
-from mixture.planning.plan import Level, group
+from mixture.planning.plan import FindingReport, Level, PlannedPhaseReport, group
 from mixture.wording import listed
 
 FIRST_ROWS = 50
@@ -182,7 +182,7 @@ def mixture_view(
     phase:    one with steps, for the picture of it alone
     lineage:  with what the service knows of the locks that it came from
     """
-    plan: Any = mixture.plan_json
+    plan = mixture.plan_json
     chosen = asked_column(mixture.catalog, mixture.domain_column, by, overview)
     drawn = tuple(one.name for one in mixture.lock.phases if one.steps)
     of_phase = asked_phase(mixture.name, drawn, phase, parameter="phase")
@@ -202,7 +202,10 @@ def mixture_view(
         digest=mixture.digest,
         description=mixture.description if mixture.lock.amends is None else "",
         has_text=has_text,
-        **{name: plan[name] for name in ("tokenizer", "steps", "sequences", "tokens")},
+        tokenizer=plan["tokenizer"],
+        steps=plan["steps"],
+        sequences=plan["sequences"],
+        tokens=plan["tokens"],
         published=mixture.published,
         phases=phases,
         findings=tuple(_finding(one) for one in plan["findings"]),
@@ -238,17 +241,16 @@ def _label(key: str | None, titles: dict[str, str]) -> Label:
     return Label(key, title if says_the_same(title, key) else f"{key} {title}")
 
 
-def _phase(phase: dict[str, Any], tokens: int) -> PhaseRow:
-    own = {name: phase[name] for name in PhaseRow.model_fields if name in phase and name != "share"}
-    return PhaseRow(**own, share=phase["tokens"] / tokens)
+def _phase(phase: PlannedPhaseReport, tokens: int) -> PhaseRow:
+    return PhaseRow.model_validate({**phase, "share": phase["tokens"] / tokens})
 
 
-def _finding(one: dict[str, Any]) -> FindingRow:
-    place = one["place"]
+def _finding(finding: FindingReport) -> FindingRow:
+    place = finding["place"]
     where = None
     if place is not None and place["file"] is not None:
         where = ":".join(str(part) for part in (place["file"], place["line"], place["column"]) if part is not None)
-    return FindingRow(**{name: one[name] for name in FindingRow.model_fields if name != "place"}, place=where)
+    return FindingRow.model_validate({**finding, "place": where})
 
 
 def _order(sort: str | None, phases: Sequence[str]) -> tuple[str, Callable[[DomainRow], Any]]:

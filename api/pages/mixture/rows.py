@@ -6,14 +6,13 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from fractions import Fraction
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
 from mixture.api.figures import PlannedDomains
 from mixture.api.registry import LoadedMixture
 from mixture.planning.catalog import Overview, cell_text
-from mixture.planning.plan import tokens_over_cap
+from mixture.planning.plan import Exact, PhaseShare, tokens_over_cap
 
 NEAR = Fraction(9, 10)
 """Of the cap: a domain that is read so much is near it."""
@@ -75,21 +74,21 @@ class GroupRow(BaseModel):
     near_cap: int
 
 
-def weight_over(domain: Mapping[str, Any]) -> float:
+def weight_over(share: PhaseShare) -> float:
     """A domain's weight over a phase of the plan: of a phase with a transition, the mean of its steps."""
-    return float(domain["weight"]["decimal"])
+    return float(share["weight"]["decimal"])
 
 
-def weight_at_end(domain: Mapping[str, Any]) -> float:
+def weight_at_end(share: PhaseShare) -> float:
     """A domain's weight at a phase's last step, behind its transition: what a what-if's changes start from."""
-    return float(domain.get("weight_at_end", domain["weight"])["decimal"])
+    return float(share.get("weight_at_end", share["weight"])["decimal"])
 
 
 def domain_rows(
-    mixture: LoadedMixture, by: str, *, weight: Callable[[Mapping[str, Any]], float] = weight_over
+    mixture: LoadedMixture, by: str, *, weight: Callable[[PhaseShare], float] = weight_over
 ) -> list[DomainRow]:
     """All domains in the order of the plan, each with its value in the column `by`."""
-    plan: Any = mixture.plan_json
+    plan = mixture.plan_json
     planned = PlannedDomains(plan)
     shares = [[weight(one) for one in phase["domains"]] for phase in plan["phases"]]
     cells = [cell_text(cell) for cell in mixture.catalog.table[by].to_pylist()]
@@ -143,5 +142,5 @@ def titles_of(overview: Overview | None, column: str) -> dict[str, str]:
     return {one.id: one.title for one in overview.clusters}
 
 
-def _number(figure: Mapping[str, str] | None) -> float | None:
+def _number(figure: Exact | None) -> float | None:
     return None if figure is None else float(figure["decimal"])

@@ -17,6 +17,7 @@ from mixture.api.pages.mixture.rows import domain_rows, group_rows, titles_of, w
 from mixture.api.registry import LoadedMixture
 from mixture.api.what_if import WhatIfAnswer, WhatIfDomain
 from mixture.planning.catalog import Overview, cell_text
+from mixture.planning.plan import PlanReport
 
 
 class _Frozen(BaseModel):
@@ -155,7 +156,7 @@ def what_if_view(
     by: the column that rows of the form are of; whole: whether to list all rows and domains; refused: why there is
     no answer
     """
-    plan: Any = mixture.plan_json
+    plan = mixture.plan_json
     phases = [phase["phase"] for phase in plan["phases"]]
     titles = titles_of(overview, by)
     rows = domain_rows(mixture, by, weight=weight_at_end)
@@ -214,7 +215,7 @@ def what_if_view(
         if is_domains
         else [_change(key, titles.get(key or "", ""), held, answer, plan) for key, held in by_group.items()]
     )
-    old, new = ({one["message"]: None for one in plan["findings"]}, {one.message: None for one in answer.findings})
+    old, new = ({one["message"]: None for one in plan["findings"]}, {one["message"]: None for one in answer.findings})
     return view.model_copy(
         update={
             "answer": answer,
@@ -246,7 +247,7 @@ def _moved(row: Change) -> tuple[float, str]:
 
 
 def _change(
-    name: str | None, title: str, held: Sequence[WhatIfDomain], answer: WhatIfAnswer, plan: Mapping[str, Any]
+    name: str | None, title: str, held: Sequence[WhatIfDomain], answer: WhatIfAnswer, plan: PlanReport
 ) -> Change:
     before, after = sum(one.tokens_drawn_before for one in held), sum(one.tokens_drawn for one in held)
     tokens = sum(one.tokens for one in held)

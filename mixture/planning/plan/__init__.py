@@ -16,14 +16,24 @@ from mixture.planning.plan.composition import (
     group_tokens,
 )
 from mixture.planning.plan.crossings import Crossing, crossing_json, crossings, parse_epochs
-from mixture.planning.plan.figures import decimal, fraction_of, json_value
+from mixture.planning.plan.figures import Exact, decimal, fraction_of, json_value
 from mixture.planning.plan.findings.findings import LEVELS, Finding, Level
 from mixture.planning.plan.inputs import Inputs, read_inputs
 from mixture.planning.plan.locking import amends_of, lineage_of, make_lock, masks_of, with_masks
 from mixture.planning.plan.phases import PhaseSteps, batch_place, lay_out, round_half_up
 from mixture.planning.plan.plan import Plan, make_plan
 from mixture.planning.plan.planned import PlannedPhase
-from mixture.planning.plan.report import Json, finding_json, plan_json
+from mixture.planning.plan.report import (
+    FindingReport,
+    Json,
+    PhaseShare,
+    PlannedPhaseReport,
+    PlanReport,
+    WeightsChange,
+    finding_json,
+    plan_json,
+    weights_change,
+)
 from mixture.planning.plan.stairs import changes_inside
 from mixture.planning.plan.weights.caps import tokens_over_cap
 from mixture.planning.plan.weights.weights import drawable
@@ -32,16 +42,21 @@ __all__ = [
     "Crossing",
     "FIGURES",
     "Finding",
+    "FindingReport",
     "GroupTokens",
     "Groups",
     "Inputs",
     "Json",
     "LEVELS",
     "Level",
+    "PhaseShare",
     "PhaseSteps",
     "Plan",
+    "PlanReport",
     "PlannedPhase",
+    "PlannedPhaseReport",
     "STRETCH",
+    "WeightsChange",
     "amends_of",
     "at_phases",
     "batch_place",
@@ -72,5 +87,6 @@ __all__ = [
     "round_half_up",
     "tokens_over_cap",
     "weight_findings",
+    "weights_change",
     "with_masks",
 ]

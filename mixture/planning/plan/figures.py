@@ -5,6 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Context, Decimal
 from fractions import Fraction
+from typing import Annotated, overload
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+
+class Exact(TypedDict):
+    """A fraction: a decimal to read, and the exact ratio."""
+
+    decimal: Annotated[str, Field(examples=["9.99"], description="Rounded to 12 significant digits.")]
+    ratio: Annotated[
+        str | None, Field(examples=["999/100"], description="Null where it is too long for anyone to read.")
+    ]
 
 
 def decimal(x: Fraction, *, digits: int = 12) -> str:
@@ -25,6 +38,12 @@ Chains of phases that replay each other have longer ones.
 """
 
 
+@overload
+def json_value(value: Fraction) -> Exact: ...
+@overload
+def json_value(value: Fraction | None) -> Exact | None: ...
+@overload
+def json_value(value: object) -> object: ...
 def json_value(value: object) -> object:
     """A figure or name as JSON has it; an exact fraction as ``{"decimal": "9.99", "ratio": "999/100"}``.
 
@@ -42,9 +61,9 @@ def json_value(value: object) -> object:
     raise TypeError(f"a fact can not be a {type(value).__name__}")
 
 
-def fraction_of(figure: Mapping[str, str | None]) -> Fraction:
+def fraction_of(figure: Exact) -> Fraction:
     """The fraction that `json_value` wrote: exact, but where its ratio is too long, and the decimal is all there is."""
-    return Fraction(figure["ratio"] or figure["decimal"] or "")
+    return Fraction(figure["ratio"] or figure["decimal"])
 
 
 def _ratio(x: Fraction) -> str | None:
