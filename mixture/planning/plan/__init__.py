@@ -39,6 +39,7 @@ from mixture.planning.plan.weights.caps import tokens_over_cap
 from mixture.planning.plan.weights.weights import drawable
 
 __all__ = [
+    "Exact",
     "Crossing",
     "FIGURES",
     "Finding",
