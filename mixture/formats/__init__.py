@@ -10,7 +10,7 @@ from mixture.formats.importing import Given, Imported, import_mixture
 from mixture.formats.installed import Formats
 from mixture.formats.merging import phase_name
 from mixture.formats.paths import DOMAIN
-from mixture.formats.run import Run, Stage
+from mixture.formats.stages import Run, Stage
 from mixture.formats.trainers import (
     energon,
     hf,

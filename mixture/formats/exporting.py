@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from mixture.errors import FormatError
+from mixture.formats.export_losses import lost
 from mixture.formats.format import Body, MixtureFormat, Remark, WeightUnit
-from mixture.formats.lost import lost
 from mixture.formats.paths import DOMAIN, paths_of
-from mixture.formats.run import Run, stages_of
 from mixture.formats.shares import texts_of
+from mixture.formats.stages import Run, stages_of
 from mixture.lock import Lock
 from mixture.planning.catalog import Catalog
 

@@ -11,7 +11,7 @@ import numpy as np
 from mixture.schedule.fields import Batch, ScheduleData, Segment
 from mixture.schedule.order import DomainOrder
 from mixture.schedule.permute import I64, key64
-from mixture.schedule.stretch import Stretch
+from mixture.schedule.step_slots import Stretch
 from mixture.schedule.tree import Tree
 
 

@@ -10,15 +10,15 @@ import numpy as np
 from mixture.errors import ScheduleError
 from mixture.schedule.arguments import Arguments
 from mixture.schedule.coverage import Coverage
+from mixture.schedule.draws import picked_sequences
 from mixture.schedule.fields import ScheduleData, check_fields
 from mixture.schedule.history import history
 from mixture.schedule.layout import LaidSegment, SegmentHandoff, lay_segments
 from mixture.schedule.order import DomainOrder, Permutations
 from mixture.schedule.permute import I64
-from mixture.schedule.picks import picked_sequences
 from mixture.schedule.reads import Draws, Read, ReadPlace, TokenRange
 from mixture.schedule.rows import Rows, bounds_by_domain, split_by_epoch
-from mixture.schedule.stretch import Stretch
+from mixture.schedule.step_slots import Stretch
 from mixture.schedule.windows import Windows
 
 CHUNK_ROWS = 1 << 19

@@ -22,7 +22,7 @@ from mixture.lock import Lock, read_lock
 from mixture.schedule import Schedule
 from mixture.stream.batch import Batch, Tokens
 from mixture.stream.options import StreamOptions
-from mixture.stream.planned import PlannedSteps
+from mixture.stream.planned_steps import PlannedSteps
 from mixture.stream.ranks import rank_slots
 from mixture.stream.reading_unit import unit_tokens
 from mixture.stream.stream import Stream

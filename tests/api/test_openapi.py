@@ -41,8 +41,8 @@ def test_the_service_gives_the_description(client: httpx2.Client, described):
 
 
 VERBS = {
-    "amend", "compare", "count", "export", "find", "get", "list", "plan", "publish", "register", "report", "stream", "sum",
-    "trace",
+    "amend", "compare", "count", "export", "find", "get", "list", "plan", "publish", "register", "report", "stream",
+    "sum", "trace",
 }  # fmt: skip
 
 

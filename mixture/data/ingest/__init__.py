@@ -2,7 +2,7 @@
 
 from mixture.data.ingest.resumption import Earlier, Resumed
 from mixture.data.ingest.run import ingest
-from mixture.data.ingest.runs import DocumentKeys
+from mixture.data.ingest.sorted_runs import DocumentKeys
 from mixture.data.ingest.sources import SourceDomain, Sources, TokenType, read_sources, sources_schema
 from mixture.data.ingest.survey import SourcesReport, survey_sources
 

@@ -6,7 +6,6 @@ from mixture.data.layout.distant_rows import DistantRows
 from mixture.data.layout.documents import PLACE, Documents, Spans, document_schema
 from mixture.data.layout.file_rows import Files
 from mixture.data.layout.files import DATA_START, ends_agree, file_bytes, prefix, suffix, write_hole
-from mixture.data.layout.gaps import PADDING
 from mixture.data.layout.gather import Bytes
 from mixture.data.layout.linked import (
     ANY_FORM,
@@ -51,6 +50,7 @@ from mixture.data.layout.manifest import (
 )
 from mixture.data.layout.mapping import Standing, arrow_file, readable
 from mixture.data.layout.packed import LongDocuments, PackedManifest, Packing, packed_digest
+from mixture.data.layout.packed_padding import PADDING
 from mixture.data.layout.parquet import ParquetTable
 from mixture.data.layout.rows import OwnTokens, TokenReader, Tokens, TokenSource, check_out, outside
 from mixture.data.layout.tables import (

@@ -7,9 +7,9 @@ import os
 from pathlib import Path
 
 from mixture.data.layout import BYTES, TokenizerRecord, base_of
+from mixture.data.linking.catalog_writer import CatalogHead, KeptFile, Making, PlannedDomain, Progress, numpy_type
 from mixture.data.linking.catalogs import CatalogReport, Work, before_of, replace_catalog, sources_of
 from mixture.data.linking.finding import Finder
-from mixture.data.linking.making import CatalogHead, KeptFile, Making, PlannedDomain, Progress, numpy_type
 from mixture.data.linking.sources import CatalogSources, link_source, read_catalog_sources
 from mixture.data.writing import choose_tokenizer, publish, workplace
 from mixture.errors import Place, StoreError

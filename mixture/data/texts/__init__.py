@@ -33,7 +33,7 @@ from mixture.data.texts.report import (
     Unfit,
     Unreadable,
 )
-from mixture.data.texts.saved import SPLITS, STATE, listed_files
+from mixture.data.texts.saved_datasets import SPLITS, STATE, listed_files
 from mixture.data.texts.splits import chosen_split
 from mixture.data.texts.texts import MOST_SHOWN, UNREADABLE, UnreadableError, check_errors, place_of, read, split_all
 from mixture.data.texts.values import Kind, are_mixed, column_type

@@ -33,8 +33,8 @@ from mixture.formats.reading import (
     whole,
     word,
 )
-from mixture.formats.run import Run, Stage
 from mixture.formats.shares import FLOAT_DIGITS, mean_length, plain
+from mixture.formats.stages import Run, Stage
 from mixture.formats.yaml_text import Number, Row, yaml_text
 from mixture.planning.plan import decimal
 from mixture.units import quote

@@ -24,7 +24,7 @@ from mixture.formats.reading import (
     root_of,
     whole,
 )
-from mixture.formats.run import Run, Stage, stage_writer
+from mixture.formats.stages import Run, Stage, stage_writer
 from mixture.units import quote
 
 

@@ -33,7 +33,7 @@ from mixture.formats.reading import (
     whole,
 )
 from mixture.formats.reading import Sequence as SequenceNode
-from mixture.formats.run import Run
+from mixture.formats.stages import Run
 from mixture.formats.yaml_text import Number, yaml_text
 from mixture.schedule import WHOLE
 from mixture.units import quote

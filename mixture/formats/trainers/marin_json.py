@@ -25,7 +25,7 @@ from mixture.formats.reading import (
     root_of,
     whole,
 )
-from mixture.formats.run import Run
+from mixture.formats.stages import Run
 
 _PHASE = re.compile(r"phase(0|[1-9][0-9]*)_weights")
 _CELL = re.compile(r"c[0-9]{2,}q[0-9]")

@@ -33,7 +33,7 @@ from mixture.formats.reading import (
     whole,
     word,
 )
-from mixture.formats.run import Run, Stage, stage_writer
+from mixture.formats.stages import Run, Stage, stage_writer
 from mixture.units import quote
 
 _SOURCES = ("grain_train_mixture_config_path", "grain_train_files")

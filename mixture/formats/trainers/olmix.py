@@ -33,8 +33,8 @@ from mixture.formats.reading import (
     whole,
 )
 from mixture.formats.reading import Sequence as SequenceNode
-from mixture.formats.run import Run, Stage, stage_writer
 from mixture.formats.shares import FLOAT_DIGITS, plain
+from mixture.formats.stages import Run, Stage, stage_writer
 from mixture.formats.trainers.olmo import repetition
 from mixture.formats.yaml_text import Number, Row, yaml_text
 from mixture.planning.plan import decimal

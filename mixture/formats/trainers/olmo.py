@@ -26,8 +26,8 @@ from mixture.formats.reading import (
     root_of,
     whole,
 )
-from mixture.formats.run import Run, Stage, stage_writer
 from mixture.formats.shares import plain
+from mixture.formats.stages import Run, Stage, stage_writer
 from mixture.formats.yaml_text import Number, yaml_text
 from mixture.schedule import WHOLE
 from mixture.units import format_exact, quote

@@ -17,7 +17,7 @@ from mixture.planning.plan.composition import (
 )
 from mixture.planning.plan.crossings import Crossing, crossing_json, crossings, parse_epochs
 from mixture.planning.plan.figures import Exact, decimal, fraction_of, json_value
-from mixture.planning.plan.findings.findings import LEVELS, Finding, Level
+from mixture.planning.plan.findings.finding import LEVELS, Finding, Level
 from mixture.planning.plan.inputs import Inputs, read_inputs
 from mixture.planning.plan.locking import amends_of, lineage_of, make_lock, masks_of, with_masks
 from mixture.planning.plan.phases import PhaseSteps, batch_place, lay_out, round_half_up
@@ -34,7 +34,7 @@ from mixture.planning.plan.report import (
     plan_json,
     weights_change,
 )
-from mixture.planning.plan.stairs import changes_inside
+from mixture.planning.plan.transitions import changes_inside
 from mixture.planning.plan.weights.caps import tokens_over_cap
 from mixture.planning.plan.weights.weights import drawable
 

@@ -12,7 +12,7 @@ from mixture.planning.catalog import Catalog
 from mixture.planning.plan.figures import decimal
 from mixture.planning.plan.inputs import Inputs, read_inputs
 from mixture.planning.plan.plan import Plan, make_plan
-from mixture.planning.plan.stairs import changes_inside
+from mixture.planning.plan.transitions import changes_inside
 from mixture.planning.plan.weights.weights import drawable
 from mixture.planning.spec import FindingCode, Spec
 from mixture.schedule import WHOLE, ScheduleData

@@ -11,12 +11,12 @@ from mixture.planning.catalog import CatalogDomain
 from mixture.planning.plan.findings import run as run_findings
 from mixture.planning.plan.findings.curves import fitted_curves
 from mixture.planning.plan.findings.domains import DomainsOfRun, counted_with, undrawable_phases
-from mixture.planning.plan.findings.findings import Finding
+from mixture.planning.plan.findings.finding import Finding
 from mixture.planning.plan.findings.unimax import divided_tokens
 from mixture.planning.plan.inputs import Inputs
 from mixture.planning.plan.phases import PhaseSteps, lay_out
 from mixture.planning.plan.planned import PlannedDomain, PlannedPhase
-from mixture.planning.plan.stairs import Part, changes_inside, drawn_weights, parts_of
+from mixture.planning.plan.transitions import Part, changes_inside, drawn_weights, parts_of
 from mixture.planning.plan.weights.caps import check_capped
 from mixture.planning.plan.weights.weights import PhaseWeights, drawable, weigh
 from mixture.planning.spec import Spec

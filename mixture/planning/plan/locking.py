@@ -9,7 +9,7 @@ from mixture.errors import AmendError
 from mixture.lock import Accepted, Amendment, Amends, Lock, Mask, in_order, look_up, mask_faults, with_digest
 from mixture.planning.plan.amended.weights import fitted_rules
 from mixture.planning.plan.figures import json_value
-from mixture.planning.plan.findings.findings import Finding
+from mixture.planning.plan.findings.finding import Finding
 from mixture.planning.plan.plan import Plan
 from mixture.planning.spec import FindingCode
 from mixture.schedule import ScheduleData

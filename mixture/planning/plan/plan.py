@@ -12,15 +12,15 @@ from mixture.lock import Amendment, LockPhase, goes_on, goes_on_as_locked, joine
 from mixture.planning.catalog import Catalog
 from mixture.planning.plan.amended.past import joined_phases, past_of
 from mixture.planning.plan.amended.weights import as_locked, moved_weights, weigh_as_locked
-from mixture.planning.plan.digests import spec_digest
 from mixture.planning.plan.draft import Run, draft_of
-from mixture.planning.plan.findings.findings import LEVELS, NEVER_ACCEPTED, Finding, Level
+from mixture.planning.plan.findings.finding import LEVELS, NEVER_ACCEPTED, Finding, Level
 from mixture.planning.plan.findings.run import budget_mismatch, changed_steps
 from mixture.planning.plan.inputs import Inputs, read_inputs
 from mixture.planning.plan.planned import PlannedDomain, PlannedPhase
 from mixture.planning.plan.segments import schedule_data
-from mixture.planning.plan.stairs import integer_weights
+from mixture.planning.plan.spec_digest import spec_digest
 from mixture.planning.plan.summaries import summarized
+from mixture.planning.plan.transitions import integer_weights
 from mixture.planning.plan.weights.weights import weigh
 from mixture.planning.spec import Spec
 from mixture.schedule import Schedule, ScheduleData

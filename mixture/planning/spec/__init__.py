@@ -2,7 +2,7 @@
 
 from mixture.planning.spec.amounts import SUM_TOLERANCE
 from mixture.planning.spec.edit import PhaseEdit, edit_spec
-from mixture.planning.spec.findings import FindingCode
+from mixture.planning.spec.finding_codes import FindingCode
 from mixture.planning.spec.load import load_spec, parse_spec
 from mixture.planning.spec.models import (
     BatchSize,

@@ -113,7 +113,7 @@ def test_the_same_document_twice_in_a_domain_is_there_once(tmp_path: Path, sourc
 def test_a_column_of_too_many_names_is_refused_with_what_to_do(
     tmp_path: Path, sources: WriteSources, monkeypatch: pytest.MonkeyPatch, pieces: int
 ):
-    monkeypatch.setattr("mixture.data.ingest.runs.MOST_DOMAINS", 20)
+    monkeypatch.setattr("mixture.data.ingest.sorted_runs.MOST_DOMAINS", 20)
     monkeypatch.setattr("mixture.data.ingest.targets.MOST_DOMAINS", 20)
     monkeypatch.setattr("mixture.data.texts.lines._PIECE", pieces)
     monkeypatch.setattr("mixture.data.ingest.work._JOB_BYTES", pieces)

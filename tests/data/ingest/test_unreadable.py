@@ -268,7 +268,7 @@ def test_what_is_found_to_be_unreadable_while_it_is_read_is_told_of_all_files_an
     tmp_path: Path, sources: WriteSources, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr("mixture.data.texts.lines._TOGETHER", 100)
-    monkeypatch.setattr("mixture.data.ingest.runs._RUN_DOCUMENTS", 5)
+    monkeypatch.setattr("mixture.data.ingest.sorted_runs._RUN_DOCUMENTS", 5)
     write_lines(tmp_path / "b.jsonl", ROWS[:1])
     lines = "".join(f'{{"text": "only {n} in a cut file {n * 7919}"}}\n' for n in range(900)).encode()
     for name in "ac":

@@ -20,7 +20,7 @@ from data.token_files.token_files import (
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from searches import examples
+from search_lengths import examples
 
 from mixture.data.store import Store
 from mixture.errors import StoreError

@@ -12,7 +12,7 @@ from mixture.planning.catalog import CatalogDomain
 from mixture.planning.plan.draft import Draft
 from mixture.planning.plan.phases import PhaseSteps
 from mixture.planning.plan.planned import PlannedPhase
-from mixture.planning.plan.stairs import changes_inside
+from mixture.planning.plan.transitions import changes_inside
 from mixture.planning.plan.weights.weights import PhaseWeights
 from mixture.planning.spec import Spec
 from mixture.schedule import WHOLE, ScheduleData

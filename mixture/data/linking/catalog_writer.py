@@ -33,7 +33,7 @@ from mixture.data.layout import (
     write_table_files,
 )
 from mixture.data.linking.counting import CountedFile, CountJob
-from mixture.data.linking.native import domain_of
+from mixture.data.linking.linked_stores import domain_of
 from mixture.data.linking.sources import LinkSource
 from mixture.data.texts import label_columns
 from mixture.data.token_files import looks, naming
