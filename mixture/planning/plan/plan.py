@@ -16,11 +16,11 @@ from mixture.planning.plan.draft import Run, draft_of
 from mixture.planning.plan.findings.finding import LEVELS, NEVER_ACCEPTED, Finding, Level
 from mixture.planning.plan.findings.run import budget_mismatch, changed_steps
 from mixture.planning.plan.inputs import Inputs, read_inputs
+from mixture.planning.plan.integer_weights import integer_weights
 from mixture.planning.plan.planned import PlannedDomain, PlannedPhase
 from mixture.planning.plan.segments import schedule_data
 from mixture.planning.plan.spec_digest import spec_digest
 from mixture.planning.plan.summaries import summarized
-from mixture.planning.plan.transitions import integer_weights
 from mixture.planning.plan.weights.weights import weigh
 from mixture.planning.spec import Spec
 from mixture.schedule import Schedule, ScheduleData
