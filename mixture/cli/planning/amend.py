@@ -150,9 +150,9 @@ def amend(
 def _plan(amendment: Amendment, spec: Path, *, world_size: int | None, most: int | None, as_json: bool) -> Plan:
     """The plan of the amended run. One that is refused is shown before its error is raised."""
     from mixture.planning.plan import make_plan, weight_findings
-    from mixture.planning.spec import load_spec
+    from mixture.planning.spec import read_spec
 
-    plan = make_plan(load_spec(spec), world_size=world_size, amends=amendment)
+    plan = make_plan(read_spec(spec), world_size=world_size, amends=amendment)
     if plan.refusals:
         _preview(plan, amendment.lock, amendment.step, most=most, as_json=as_json)
     require(plan, says=not as_json)

@@ -52,9 +52,9 @@ def ladder(
     Exit 1 where a rung has an error that the spec does not accept; then nothing is written.
     """
     from mixture.planning.ladder import make_ladder, rung_json, write_rung
-    from mixture.planning.spec import load_spec
+    from mixture.planning.spec import read_spec
 
-    loaded = load_spec(spec)
+    loaded = read_spec(spec)
     made = make_ladder(loaded, _sizes(rung), simulate_epochs=simulate_epochs, cut_full=cut_full)
     refused = any(one.plan.refusals for one in made)
     files: list[tuple[Path, Path] | None] = [None] * len(made)

@@ -68,7 +68,7 @@ def plan(
     Domains that no change names keep their proportions and share the rest of the phase.
     """
     from mixture.planning.plan import make_plan, plan_json
-    from mixture.planning.spec import load_spec
+    from mixture.planning.spec import read_spec
 
     if settings:
         from mixture.cli.planning.whatif import plan_with
@@ -77,7 +77,7 @@ def plan(
         return
     if by is not None or out is not None:
         raise typer.BadParameter("--by and -o need --set")
-    made = make_plan(load_spec(spec), world_size=world_size)
+    made = make_plan(read_spec(spec), world_size=world_size)
     if as_json:
         print_json(plan_json(made))
     else:
@@ -105,10 +105,10 @@ def lock(
     from mixture.data.store import open_store
     from mixture.lock import check_replaceable, lock_text, lock_to_replace, read_lock, write_lock
     from mixture.planning.plan import check_lock, finding_json, make_lock, make_plan
-    from mixture.planning.spec import load_spec
+    from mixture.planning.spec import read_spec
     from mixture.schedule import agreed_steps
 
-    loaded = load_spec(spec)
+    loaded = read_spec(spec)
     path = (out or spec.with_suffix(".lock.json")).resolve()
     text = open_store(store) if store is not None else store_of(loaded)
     contents = None if text is None else {name: domain.content for name, domain in text.domains.items()}
