@@ -4,6 +4,7 @@ from mixture.api.figures.catalog_figures import CatalogFigures, CellFigures, Fig
 from mixture.api.figures.catalog_map import TITLE_COLUMN, axes_of, catalog_map, kind_columns
 from mixture.api.figures.catalog_sums import SUMS, integers, sums_by
 from mixture.api.figures.domains import DomainShown, domain_shown
+from mixture.api.figures.moves import moves_table
 from mixture.api.figures.plans import PlannedDomains
 from mixture.api.figures.runs import FIGURES, read_by, standing
 from mixture.api.figures.steps import PARTS, asked_slots, read_sequences, schedule_with, sequences_by_domain, weights_at
@@ -44,6 +45,7 @@ __all__ = [
     "domain_shown",
     "integers",
     "kind_columns",
+    "moves_table",
     "progress_table",
     "read_by",
     "read_row",
