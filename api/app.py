@@ -80,8 +80,8 @@ def _page_paths() -> Mapping[str, Mapping[str, Any]]:
 
 
 def operation_id(route: APIRoute) -> str:
-    """`tag-name`, the same in every version: clients are generated from it."""
-    return "-".join([*map(str, route.tags[:1]), route.name.replace("_", "-")])
+    """The name of the route's function, the same in every version: clients are generated from it."""
+    return route.name.replace("_", "-")
 
 
 def _middleware(services: Services) -> list[Middleware]:

@@ -71,8 +71,8 @@ def commands(folder: Path, rounds: int) -> list[Command]:
     rungs = [part for rung in RUNGS for part in ("--rung", rung)]
     asked = {
         "python -c pass": [sys.executable, "-c", "pass"],
-        "mixture amend": [program, "amend", lock, str(longer), "--at-step", "216000", "-o", str(folder / "new.json")],
-        "mixture amend --skip-steps": [program, "amend", lock, "--at-step", "216000", "--skip-steps", "100"],
+        "mixture amend": [program, "amend", lock, str(longer), "--step", "216000", "-o", str(folder / "new.json")],
+        "mixture amend --skip-steps": [program, "amend", lock, "--step", "216000", "--skip-steps", "100"],
         "mixture diff, two specs": [program, "diff", spec, str(longer)],
         "mixture diff --by cluster, two locks": [
             program,

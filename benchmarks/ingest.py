@@ -38,7 +38,7 @@ import pyarrow.parquet as pq
 from benchmarks.memory import watched
 from mixture.cli.data.demo_text import gather
 from mixture.data.ingest import Earlier, ingest, jobs, work
-from mixture.data.ingest.runs import RunWriter
+from mixture.data.ingest.sorted_runs import RunWriter
 from mixture.data.texts import IngestProgress, Stage, texts
 from mixture.data.writing.tokenizer import ByteTokenizer, JsonTokenizer
 

@@ -79,7 +79,7 @@ def _shares(chance: random.Random, domains: int) -> list[str]:
 COMMANDS = [
     "plan table.yaml", "plan map.yaml", "plan groups.yaml", "lock table.yaml", "lock --check table.yaml",
     "lock map.yaml", "diff table.lock.json groups.yaml",
-    "amend table.lock.json later.yaml --at-step 1900000 -o amended.lock.json",
+    "amend table.lock.json later.yaml --step 1900000 -o amended.lock.json",
 ]  # fmt: skip
 
 

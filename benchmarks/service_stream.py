@@ -36,6 +36,7 @@ from mixture.api.middleware.metrics import Metrics
 from mixture.client import open_remote_stream
 from mixture.data.store import open_store
 from mixture.lock import read_lock, write_lock
+from mixture.stream import StreamOptions
 from mixture.stream.wire import End, Key
 
 STEPS, ROUNDS = 48, 11
@@ -50,9 +51,7 @@ class Bare:
 
     def __init__(self, folder: Path) -> None:
         lock, store = read_lock(folder / "mixture.lock.json"), open_store(FOLDER / "store")
-        steps = open_steps(
-            lock, store, rank=0, world_size=1, first_step=0, next_token=False, documents=False, uneven=False
-        )
+        steps = open_steps(lock, store, StreamOptions())
         frames = Frames(steps, STEPS, Metrics(), mixture=lock.mixture)
         self._batches = [b"".join(pieces) for pieces in [*frames, frames.ending(End.COMPLETE)]]
         self._lock = (folder / "mixture.lock.json").read_bytes()
@@ -114,7 +113,7 @@ def asked(address: str, steps: int) -> socket.socket:
     """A connection that has asked for a stream."""
     host, port = address.removeprefix("http://").split(":")
     opened = socket.create_connection((host, int(port)))
-    opened.sendall(f"GET /v1/mixtures/bench/batches?steps={steps} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+    opened.sendall(f"GET /v1/mixtures/bench/batches?last_step={steps - 1} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
     return opened
 
 
@@ -196,7 +195,7 @@ def stopping(process: subprocess.Popen[str], address: str) -> dict[str, float]:
     endings: list[str] = []
 
     def read() -> None:
-        body = urllib.request.urlopen(f"{address}/v1/mixtures/bench/batches?steps=10000")
+        body = urllib.request.urlopen(f"{address}/v1/mixtures/bench/batches?last_step=9999")
         reader = pa.ipc.open_stream(body)
         said: dict[bytes, bytes] = {}
         while Key.END.encode() not in said:

@@ -62,16 +62,16 @@ def most_resident_mib() -> float:
 
 
 def make_store(folder: Path, documents: int) -> Store:
-    """A store of two domains of generated text, whose documents have a licence and a source."""
+    """A store of two domains of generated text, whose documents have a license and a source."""
     rng = random.Random(0)
     domains = []
     for name, count in (("code", documents // 3), ("web", documents - documents // 3)):
         with (folder / f"{name}.jsonl").open("w", encoding="utf-8") as file:
             for _ in range(count):
                 text = " ".join(str(rng.getrandbits(20)) for _ in range(rng.randrange(5, WORDS)))
-                attributes = {"licence": rng.choice(["MIT", "CC-BY-4.0", None]), "source": rng.choice(["a", "b"])}
+                attributes = {"license": rng.choice(["MIT", "CC-BY-4.0", None]), "source": rng.choice(["a", "b"])}
                 file.write(json.dumps({"id": f"{name}/{rng.getrandbits(64):016x}", "text": text} | attributes) + "\n")
-        domains.append(f"  {name}: {{files: [{name}.jsonl], text: text, id: id, attributes: [licence, source]}}\n")
+        domains.append(f"  {name}: {{files: [{name}.jsonl], text: text, id: id, attributes: [license, source]}}\n")
     (folder / "sources.yaml").write_text("domains:\n" + "".join(domains), encoding="utf-8")
     ingest(folder / "sources.yaml", folder / "store", processes=1)
     return open_store(folder / "store")
@@ -115,7 +115,7 @@ def measure_store(folder: Path, documents: int) -> list[Taken]:
         measure(f"{len(some)} documents back at once", lambda ids: len(trace_documents(lock, store, ids)), [some] * 3),
         measure("a step of 512 sequences", lambda step: sum(1 for _ in trace_step(lock, store, step)), steps),
         measure(
-            "read so far, by licence", lambda step: len(read_so_far(lock, store, step, by="licence").values), steps
+            "read so far, by license", lambda step: len(read_so_far(lock, store, step, by="license").values), steps
         ),
     ]
 

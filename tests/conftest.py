@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 from hypothesis import HealthCheck, settings
-from searches import examples
+from search_lengths import examples
 
 settings.register_profile(
     "steady",

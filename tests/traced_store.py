@@ -34,9 +34,9 @@ def traced_store(folder: Path, documents: dict[str, int], *, most_words: int = 4
             for i in range(count):
                 words = " ".join(f"{name}{i}.{w}" for w in range(rng.randrange(1, most_words)))
                 identity = "code/0" if (name, i) == ("web", 0) else f"{name}/{i}"
-                row = {"id": identity, "text": words, "licence": rng.choice(LICENCES), "source": rng.choice(SOURCES)}
+                row = {"id": identity, "text": words, "license": rng.choice(LICENCES), "source": rng.choice(SOURCES)}
                 file.write(json.dumps(row) + "\n")
-        columns = f"text: text, id: id, attributes: [licence, source], labels: {json.dumps(LABELS[name])}"
+        columns = f"text: text, id: id, attributes: [license, source], labels: {json.dumps(LABELS[name])}"
         lines.append(f"  {name}: {{files: [{name}.jsonl], {columns}}}\n")
     (folder / "sources.yaml").write_text("domains:\n" + "".join(lines), encoding="utf-8")
     ingest(folder / "sources.yaml", folder / "store", processes=1)

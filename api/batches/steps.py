@@ -19,6 +19,7 @@ from mixture.stream import (
     Buffers,
     LocalStream,
     PlannedSteps,
+    StreamOptions,
     Tokens,
     arrow_schema,
     mask_bytes,
@@ -52,12 +53,12 @@ class StepReader(LocalStream):
     @property
     def schema(self) -> pa.Schema:
         """Of its record batches."""
-        return arrow_schema(self.store.dtype, documents=self._documents, masked=self._masks is not None)
+        return arrow_schema(self.store.dtype, documents=self.options.documents, masked=self._masks is not None)
 
     def no_rows(self) -> pa.RecordBatch:
         """A record batch without rows."""
         one = np.ones(1, np.int64)
-        spans = Spans(np.arange(2), one, one, one.astype(np.bool_)) if self._documents else None
+        spans = Spans(np.arange(2), one, one, one.astype(np.bool_)) if self.options.documents else None
         tokens = one[:, None].astype(self.store.dtype)
         masked = None if self._masks is None else np.zeros(tokens.shape, np.bool_)
         row = Batch(0, tokens, np.zeros(1, np.int32), one, one, one, spans, masked)
@@ -70,7 +71,7 @@ class StepReader(LocalStream):
     def parts(self, batch: Batch) -> Iterator[Part]:
         """The rows of a batch of this stream with their tokens, in order; one part without rows where it has none."""
         length = self._schedule.length_of(batch.step)
-        width = length + 1 if self._next_token else length
+        width = length + 1 if self.options.next_token else length
         row_bytes = width * self.store.dtype.itemsize + (0 if self._masks is None else mask_bytes(width))
         for part, spans in self._pieces(batch, length, row_bytes):
             domain, first_token = batch.domain[part], batch.first_token[part]
@@ -93,7 +94,7 @@ class StepReader(LocalStream):
         size = max(1, PART_BYTES // row_bytes)
         for start in range(0, max(1, len(batch)), size):
             whole = slice(start, min(start + size, len(batch)))
-            if not self._documents:
+            if not self.options.documents:
                 yield whole, None
                 continue
             spans = self.store.spans(self._names, self._number[batch.domain[whole]], batch.first_token[whole], length)
@@ -115,39 +116,18 @@ class StepReader(LocalStream):
         return self._reader.rows(numbers, first_token, length, out)
 
 
-def open_steps(
-    lock: Lock,
-    store: Store,
-    *,
-    rank: int,
-    world_size: int,
-    first_step: int,
-    next_token: bool,
-    documents: bool,
-    uneven: bool,
-) -> StepReader:
+def open_steps(lock: Lock, store: Store, options: StreamOptions) -> StepReader:
     """The steps of a rank from a step of the run on; the store is the lock's.
 
-    Raises StreamError `rank-invalid`, `batch-not-divisible`, `step-out-of-range`, `documents-needed`; ScheduleError.
+    Raises StreamError `batch-not-divisible`, `step-out-of-range`, `documents-needed`; ScheduleError.
     """
-    if store.packed is not None and not documents:
+    if store.packed is not None and not options.documents:
         raise StreamError(
             f"the store holds rows packed to {store.packed:,} tokens, whose padding is told by their documents",
             code="documents-needed",
             hint="ask for documents, too",
         )
-    opened = StepReader(
-        lock,
-        store,
-        rank=rank,
-        world_size=world_size,
-        first_step=first_step,
-        next_token=next_token,
-        documents=documents,
-        uneven=uneven,
-        dtype=None,
-        accept_content=None,
-    )
-    if first_step == opened.steps:
+    opened = StepReader(lock, store, options)
+    if options.first_step == opened.steps:
         raise StreamError(f"the run ends at step {opened.steps}", code="step-out-of-range", hint="steps count from 0")
     return opened

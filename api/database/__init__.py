@@ -11,40 +11,17 @@ from mixture.api.database.records import (
     Move,
     NextLock,
     ProgressEntry,
-    Published,
     RunRecord,
     Scope,
     Source,
     TokenRecord,
 )
-from mixture.api.database.refs import check_name, read_digest, write_digest
+from mixture.api.database.refs import read_digest, write_digest
 from mixture.api.database.repository import Repository
-from mixture.api.database.runs import Reported
 from mixture.api.database.tokens import read_scope, token_hash
 
 __all__ = [
-    "Bundle",
-    "Change",
-    "Losses",
-    "MixtureRecord",
-    "Move",
-    "NextLock",
-    "ProgressEntry",
-    "Published",
-    "Reported",
-    "Repository",
-    "RepositoryError",
-    "RunRecord",
-    "Scope",
-    "Source",
-    "TokenRecord",
-    "check_name",
-    "database_file",
-    "database_of",
-    "read_digest",
-    "read_scope",
-    "shown_database",
-    "sweep",
-    "token_hash",
-    "write_digest",
-]
+    "Bundle", "Change", "Losses", "MixtureRecord", "Move", "NextLock", "ProgressEntry", "Repository", "RepositoryError",
+    "RunRecord", "Scope", "Source", "TokenRecord", "database_file", "database_of", "read_digest", "read_scope",
+    "shown_database", "sweep", "token_hash", "write_digest",
+]  # fmt: skip

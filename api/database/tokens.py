@@ -26,12 +26,12 @@ def token_hash(secret: str) -> str:
 
 
 def read_scope(text: str) -> Scope:
-    """A scope from its word. Raises RepositoryError, `scope-unknown`."""
+    """A scope from its word. Raises RepositoryError, `unknown-scope`."""
     try:
         return Scope(text)
     except ValueError as error:
         hint = nearest(text, Scope) or f"{', '.join(Scope)} are right"
-        raise RepositoryError(f"{text!r} is no scope", code="scope-unknown", hint=hint) from error
+        raise RepositoryError(f"{text!r} is no scope", code="unknown-scope", hint=hint) from error
 
 
 class Tokens:

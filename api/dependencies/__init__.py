@@ -1,7 +1,7 @@
 """What routes are given: services, callers, lineages, takedowns."""
 
-from mixture.api.dependencies.consumed import check_consumed, check_free, check_lineage
 from mixture.api.dependencies.lineages import KnownLineage, lineage_known
+from mixture.api.dependencies.publishing_rules import check_consumed, check_free, check_lineage
 from mixture.api.dependencies.security import Publisher, Reads, Runner, TokenFirst, check_reports
 from mixture.api.dependencies.services import AppServices, Asked, AskedMixture, AskedOther, Services
 from mixture.api.dependencies.takedowns import masks_of_documents

@@ -45,7 +45,7 @@ class Caller:
 async def _caller(request: Request, services: AppServices, credentials: Credentials) -> Caller | None:
     """The holder of the token that came with a request; None where none came.
 
-    Raises Problem 401: `authorization-invalid`, `token-unknown`.
+    Raises Problem 401: `authorization-invalid`, `token-invalid`.
     """
     state: dict[str, Any] = request.scope.setdefault("state", {})
     if "holder" in state:
@@ -63,7 +63,7 @@ async def _caller(request: Request, services: AppServices, credentials: Credenti
     found = await run_in_threadpool(_holder, services, secret) if len(secret) <= LONGEST_SECRET else None
     if found is None:
         hint = "was it made with this service's settings? `mixture tokens list` says which database it looks into"
-        raise _unauthorized("this token is not known, or was revoked", "token-unknown", hint=hint)
+        raise _unauthorized("this token is not known, or was revoked", "token-invalid", hint=hint)
     state["caller"] = found.name
     state["holder"] = made = Caller(found.name, found.id, found.scopes)
     return made

@@ -30,8 +30,7 @@ FIGURES = (
 def next_boundary(lock: Lock, step: int) -> NextBoundary | None:
     """The first boundary behind so many steps; None where the run goes on to its end as it is."""
     data, phases = lock.data, {phase.first_step: phase.name for phase in lock.phases if phase.steps}
-    firsts = {*phases, *(one.first_step for one in data.segments), *(one.first_step for one in data.batches)}
-    ahead = min((first for first in firsts if step < first < data.steps), default=None)
+    ahead = min((first for first in (*phases, *data.boundaries) if step < first < data.steps), default=None)
     if ahead is None:
         return None
     return NextBoundary(

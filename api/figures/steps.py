@@ -60,8 +60,7 @@ def sequences_by_domain(schedule: Schedule, step: int, slots: range) -> dict[str
 
 def weights_at(lock: Lock, step: int) -> npt.NDArray[np.int64]:
     """The weights of the domains at a step, in parts of 10^15: int64 [domains]."""
-    segment = max((one for one in lock.data.segments if one.first_step <= step), key=lambda one: one.first_step)
-    return np.array(segment.weights, dtype=np.int64)
+    return np.array(lock.data.segment_at(step).weights, dtype=np.int64)
 
 
 def read_sequences(

@@ -34,7 +34,7 @@ MOST_BLOCKS = 20_000_000
 """Blocks of these domains, each of which has another place in each epoch: some 2 seconds."""
 
 
-def check_traced(schedule: Schedule, ranges: Sequence[tuple[str, int]], *, name: str, from_step: int) -> None:
+def check_traced(schedule: Schedule, ranges: Sequence[tuple[str, int]], *, name: str, first_step: int) -> None:
     """Raise Problem 422 where traces would take long: `range-too-long`, `too-many-epochs`.
 
     ranges: the domain and the tokens of each
@@ -49,7 +49,7 @@ def check_traced(schedule: Schedule, ranges: Sequence[tuple[str, int]], *, name:
             most = (MOST_SEQUENCES - 1) * shortest
             detail = f"{tokens:,} tokens are more than {most:,}, as many as one range has"
             raise wrong_query(name, detail, "range-too-long", hint="`mixture trace` has no such limit", most=most)
-        for draws in schedule.draws(schedule.domain_index(domain), from_step):
+        for draws in schedule.draws(schedule.domain_index(domain), first_step):
             looked_up += sequences * sum(1 for _ in islice(draws.epochs(), MOST_LOOKED_UP))
             if looked_up > MOST_LOOKED_UP:
                 detail = f"more than {MOST_LOOKED_UP:,} sequences and epochs of them would be looked through"
@@ -72,18 +72,18 @@ def reads_page(trace: Trace, after: int | None, limit: int) -> tuple[list[Traced
     return shown[:limit], shown[limit - 1].position if len(shown) > limit else None
 
 
-def document_traces(lock: Lock, store: Store, ids: Sequence[str], *, from_step: int) -> list[Trace]:
-    """`trace_documents`, bounded. Raises Problem 404 `document-unknown`; StoreError; ScheduleError; those of
+def document_traces(lock: Lock, store: Store, ids: Sequence[str], *, first_step: int) -> list[Trace]:
+    """`trace_documents`, bounded. Raises Problem 404 `unknown-document`; StoreError; ScheduleError; those of
     `check_traced`."""
     try:
         with reading_store():
-            traces = trace_documents(lock, store, ids, from_step=from_step)
+            traces = trace_documents(lock, store, ids, first_step=first_step)
     except MixtureError as error:
-        if error.code != "document-unknown":
+        if error.code != "unknown-document":
             raise
         raise Problem(404, error.message, code=error.code, hint=error.hint) from error
     places = [(trace.domain, trace.tokens) for trace in traces]
-    check_traced(lock.schedule(), places, name="document", from_step=from_step)
+    check_traced(lock.schedule(), places, name="document", first_step=first_step)
     return traces
 
 
@@ -97,7 +97,7 @@ def trace_row(trace: Trace) -> dict[str, Any]:
         "first_token": trace.first_token,
         "tokens": trace.tokens,
         "attributes": {} if document is None else dict(document.attributes),
-        "from_step": trace.first_step,
+        "first_step": trace.first_step,
         "times": trace.times,
         "times_down": trace.times_down,
         "next": None if first is None else read_row(first),
@@ -107,7 +107,7 @@ def trace_row(trace: Trace) -> dict[str, Any]:
 def traces_table(rows: Sequence[Mapping[str, Any]], attributes: Sequence[str]) -> pa.Table:
     """A row a trace; the first read stands in `next_…`, attributes in `attribute_…`."""
     own = [("document", pa.string()), ("domain", pa.string())]
-    own += [(name, pa.int64()) for name in ("first_token", "tokens", "from_step", "times", "times_down")]
+    own += [(name, pa.int64()) for name in ("first_token", "tokens", "first_step", "times", "times_down")]
     columns = {name: pa.array([row[name] for row in rows], kind) for name, kind in own}
     for name in READ:
         columns[f"next_{name}"] = pa.array([row["next"] and row["next"][name] for row in rows], pa.int64())

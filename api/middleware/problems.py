@@ -76,7 +76,7 @@ STATUS_OF_CODE: Mapping[str, int] = {
     "database-unreachable": 503,
     "database-url": 503,
     "digest-required": 428,
-    "domain-unknown": 409,
+    "domain-not-in-store": 409,
     "history-differs": 409,
     "name-conflict": 409,
     "object-damaged": 503,

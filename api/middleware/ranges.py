@@ -14,7 +14,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from mixture.api.middleware.caching import Freshness
+from mixture.api.middleware.http_caching import Freshness
 from mixture.api.middleware.problems import Problem, documented
 
 MOST_BYTES = 64 * 2**20

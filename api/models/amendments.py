@@ -65,7 +65,7 @@ class NewAmendment(RequestBody):
         description="The lock that is amended, name@sha256:…, as `ref` of GET /v1/mixtures/NAME says it; under the "
         "same name, what that points to now. With `dry_run` the name alone is right, too.",
     )
-    at_step: Count = Field(examples=[60], description="The first step that may be another.")
+    step: Count = Field(examples=[60], description="The first step that may be another.")
     spec: str | None = Field(
         None,
         max_length=LONGEST_SPEC,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mixture.api.database import RepositoryError
 from mixture.api.dependencies import Services
-from mixture.api.pages.catalog.made import MoveView
+from mixture.api.pages.catalog.provenance import MoveView
 
 
 def moves_of(services: Services, name: str, *, most: int) -> tuple[MoveView, ...]:

@@ -21,7 +21,7 @@ from mixture.stream import Trace, TracedRead, trace_range
 
 SHOWN_READS = 50
 SHOWN_VALUES = 100
-FIRST_COLUMNS = ("licence", "license", "source")
+FIRST_COLUMNS = ("license", "licence", "source")
 """What sums are by where nothing is said."""
 MOST_NAMES = 1000
 """Domains that the page offers by name."""
@@ -37,7 +37,7 @@ class Asked(_Frozen):
     document: str | None = None
     domain: str | None = None
     token: int | None = None
-    from_step: int = 0
+    first_step: int = 0
     until: int | None = None
     by: str | None = None
 
@@ -194,11 +194,11 @@ def _traces(mixture: LoadedMixture, asked: Asked, store: Store | None) -> Sequen
         if asked.domain is not None or asked.token is not None:
             hint = "give either the document, or the domain and the token"
             raise Problem(422, "a document and a token of a domain are both given", hint=hint)
-        return document_traces(mixture.lock, _there(store), [asked.document], from_step=asked.from_step)
+        return document_traces(mixture.lock, _there(store), [asked.document], first_step=asked.first_step)
     if asked.domain is None or asked.token is None:
         raise Problem(422, "a domain and a token in it go together", hint="give both")
-    check_traced(mixture.lock.schedule(), [(asked.domain, 1)], name="token", from_step=asked.from_step)
-    return [trace_range(mixture.lock, asked.domain, asked.token, 1, from_step=asked.from_step)]
+    check_traced(mixture.lock.schedule(), [(asked.domain, 1)], name="token", first_step=asked.first_step)
+    return [trace_range(mixture.lock, asked.domain, asked.token, 1, first_step=asked.first_step)]
 
 
 def _there(store: Store | None) -> Store:

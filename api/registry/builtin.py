@@ -345,7 +345,7 @@ def _name(lock: Lock, path: Path) -> str:
     own = path.name if path.is_dir() else path.name.partition(".")[0]
     if is_name(own):
         return own
-    raise MixtureError(f"neither {lock.mixture!r} nor {own!r} can be a name in an address", code="bad-name")
+    raise MixtureError(f"neither {lock.mixture!r} nor {own!r} can be a name in an address", code="name-invalid")
 
 
 def _signature(files: Iterable[Path]) -> Signature:

@@ -46,7 +46,7 @@ MOST_VERSIONS = 1000
         **problems.documented(401, 403, 404, 409, 413, 428, 503),
     },
 )
-def amend(
+def amend_mixture(
     name: Annotated[str, Path(pattern=f"^{NAME_PATTERN}$", examples=["small"], description="The mixture's name.")],
     new: NewAmendment,
     caller: Publisher,
@@ -64,7 +64,7 @@ def amend(
     lock = mixture.lock
     ranges, documents = _masks(new)
     asked = AmendmentAsked(
-        step=new.at_step,
+        step=new.step,
         spec=new.spec,
         tables=new.tables,
         skip_steps=new.skip_steps,
@@ -91,9 +91,9 @@ def amend(
         "ref": f"{name}{DIGEST_MARK}{made.digest}",
         "published": not new.dry_run,
         "batches": services.has_text(made),
-        "step": new.at_step,
+        "step": new.step,
         "parts_at": parting_step(lock, made),
-        **amended_json(lock, made, new.at_step),
+        **amended_json(lock, made, new.step),
         "findings": plan["findings"],
     }
     headers = {"Cache-Control": "no-store"}
@@ -118,12 +118,12 @@ def _masks(new: NewAmendment) -> tuple[tuple[Mask, ...], Mapping[int, Sequence[M
     ranges: list[Mask] = []
     documents: dict[int, list[MaskLine]] = defaultdict(list)
     for i, one in enumerate(new.masks):
-        first_step, what = new.at_step if one.first_step is None else one.first_step, one.what()
+        first_step, what = new.step if one.first_step is None else one.first_step, one.what()
         if isinstance(what, MaskedRange):
             ranges.append(Mask(first_step, what.domain, what.first_token, what.tokens))
         else:
-            if first_step < new.at_step:
-                detail = f"a mask from step {first_step} on changes what was read before step {new.at_step}"
+            if first_step < new.step:
+                detail = f"a mask from step {first_step} on changes what was read before step {new.step}"
                 raise Problem(422, detail, code="mask-invalid")
             documents[first_step].append(MaskLine(what, Place(path=f"/masks/{i}")))
     return tuple(ranges), documents
@@ -135,7 +135,7 @@ def _masks(new: NewAmendment) -> tuple[tuple[Mask, ...], Mapping[int, Sequence[M
     response_model=Lineage,
     responses=NOT_MODIFIED | problems.documented(404),
 )
-def lineage(asked: AskedMixture, services: AppServices, request: Request) -> Response:
+def get_lineage(asked: AskedMixture, services: AppServices, request: Request) -> Response:
     """Where a lock came from: each amendment, what it changed, and whose checkpoints go on under it."""
     mixture = asked.mixture
     services.keep(mixture)

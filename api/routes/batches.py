@@ -7,12 +7,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from mixture.api.answers import Format, only
+from mixture.api.answers import Format, only, wrong_query
 from mixture.api.batches import BatchesResponse, Frames, open_steps
 from mixture.api.dependencies import AppServices, AskedMixture, Reads
 from mixture.api.middleware import problems
 from mixture.errors import StreamError
-from mixture.stream import MOST_STEPS
+from mixture.stream import MOST_STEPS, StreamOptions
 
 router = APIRouter(prefix="/v1/mixtures", tags=["batches"], dependencies=[Reads])
 LARGEST = 2**63 - 1
@@ -40,15 +40,21 @@ STREAMED: dict[int | str, dict[str, Any]] = {
     dependencies=[only(Format.ARROW.value)],
     response_class=Response,
     responses=STREAMED,
-    name="stream",
 )
-def stream(
+def stream_batches(
     asked: AskedMixture,
     services: AppServices,
     first_step: Annotated[int, Query(ge=0, le=LARGEST, examples=[15258])] = 0,
-    steps: Annotated[
-        int, Query(ge=1, le=MOST_STEPS, examples=[2], description="How many steps; fewer where the run ends.")
-    ] = 1,
+    last_step: Annotated[
+        int | None,
+        Query(
+            ge=0,
+            le=LARGEST,
+            examples=[15259],
+            description=f"The last step, or the end of the run where that comes first; default: `first_step`. At most "
+            f"{MOST_STEPS:,} steps.",
+        ),
+    ] = None,
     rank: Annotated[int, Query(ge=0, le=LARGEST, examples=[3])] = 0,
     world_size: Annotated[int, Query(ge=1, le=LARGEST, examples=[8], description="The number of ranks.")] = 1,
     *,
@@ -68,17 +74,17 @@ def stream(
     `mixture.client.open_remote_stream` reads this, checks it, and goes on by itself where it was cut.
     """
     mixture = asked.mixture
+    steps = 1 if last_step is None else last_step - first_step + 1
+    if not 1 <= steps <= MOST_STEPS:
+        detail = f"steps {first_step} to {last_step} are not 1 to {MOST_STEPS:,} steps"
+        raise wrong_query("last_step", detail, "bad-range")
     try:
-        opened = open_steps(
-            mixture.lock,
-            asked.store(),
-            rank=rank,
-            world_size=world_size,
-            first_step=first_step,
-            next_token=next_token,
-            documents=documents,
+        store = asked.store()
+        options = StreamOptions(
+            rank=rank, world_size=world_size, first_step=first_step, next_token=next_token, documents=documents,
             uneven=uneven,
-        )
+        )  # fmt: skip
+        opened = open_steps(mixture.lock, store, options)
     except StreamError as error:
         raise problems.problem_of(error, status=409 if error.code == "batch-not-divisible" else None) from error
     end = min(first_step + steps, opened.steps)

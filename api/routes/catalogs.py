@@ -99,7 +99,7 @@ class SumRow(BaseModel):
 
 
 @router.get("", dependencies=[JsonOnly])
-def list_all(services: AppServices, page: PageQuery, request: Request, response: Response) -> Page[CatalogHead]:
+def list_catalogs(services: AppServices, page: PageQuery, request: Request, response: Response) -> Page[CatalogHead]:
     """The catalogs of all mixtures, in order of the mixtures' names."""
     services.check_started()
     found = [_head(one, services) for one in services.heads(after=name_after(page), limit=page.limit + 1)]
@@ -121,7 +121,7 @@ def _head(one: LoadedMixture | MixtureRecord, services: Services) -> CatalogHead
 @router.get(
     "/{ref}", dependencies=[JsonOnly], response_model=CatalogShown, responses=NOT_MODIFIED | problems.documented(404)
 )
-def show(asked: AskedMixture, services: AppServices, request: Request) -> Response:
+def get_catalog(asked: AskedMixture, services: AppServices, request: Request) -> Response:
     """The catalog of a mixture: its size, and the columns that `where` and `by` may name."""
     mixture, catalog = asked.mixture, asked.mixture.catalog
     shown = CatalogShown(
@@ -147,7 +147,7 @@ def _says(mixture: LoadedMixture) -> str:
         **problems.documented(404, 429),
     },
 )
-def domains(
+def list_domains(
     asked: AskedMixture,
     services: AppServices,
     form: TableFormat,
@@ -180,7 +180,7 @@ def domains(
         **problems.documented(404),
     },
 )
-def sums(
+def sum_domains(
     asked: AskedMixture, services: AppServices, form: TableFormat, request: Request, by: By = None, where: Where = None
 ) -> Response:
     """Domains, tokens and documents, summed by columns of the catalog; exact, in order of the columns."""

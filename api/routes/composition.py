@@ -94,7 +94,7 @@ AskedGroups = Annotated[Groups, Depends(asked_groups)]
         **problems.documented(404, 429),
     },
 )
-def planned(
+def get_composition(
     asked: AskedMixture,
     services: AppServices,
     form: TableFormat,
@@ -172,12 +172,12 @@ def planned(
 def _stretch(
     lock: Lock, *, step: int | None, first_step: int | None, last_step: int | None, phase: str | None
 ) -> range:
-    """The steps that a request asks about. Raises Problem 422: `bad-stretch`, `step-out-of-range`, `unknown-phase`."""
+    """The steps that a request asks about. Raises Problem 422: `bad-range`, `step-out-of-range`, `unknown-phase`."""
     steps = lock.data.steps
     by_range = first_step is not None or last_step is not None
     if sum([step is not None, by_range, phase is not None]) > 1:
         hint = "one of: step; first_step and last_step; phase; none of them for the whole run"
-        raise Problem(422, "the query names more than one stretch of the run", code="bad-stretch", hint=hint)
+        raise Problem(422, "the query names more than one stretch of the run", code="bad-range", hint=hint)
     for name, one in (("step", step), ("first_step", first_step), ("last_step", last_step)):
         if one is not None:
             check_step(one, steps, name=name)
@@ -186,12 +186,12 @@ def _stretch(
             found = lock.phase_named(phase)
         except LockError as error:
             raise wrong_query("phase", error.message, error.code, hint=error.hint, **error.facts) from error
-        return range(found.first_step, found.first_step + found.steps)
+        return range(found.first_step, found.end_step)
     if step is not None:
         return range(step, step + 1)
     first, last = first_step or 0, steps - 1 if last_step is None else last_step
     if first > last:
-        raise wrong_query("last_step", f"first_step {first} comes after last_step {last}", "bad-stretch")
+        raise wrong_query("last_step", f"first_step {first} comes after last_step {last}", "bad-range")
     return range(first, last + 1)
 
 

@@ -53,7 +53,7 @@ class CrossingRow(BaseModel):
         **problems.documented(404),
     },
 )
-def crossing_rows(
+def find_crossings(
     asked: AskedMixture,
     services: AppServices,
     form: TableFormat,

@@ -46,7 +46,7 @@ By = Annotated[
     response_model=None,
     responses={**table_responses(ComparisonReport, CSV), **problems.documented(404)},
 )
-def compare(
+def compare_mixtures(
     asked: AskedMixture, other: AskedOther, services: AppServices, form: TableFormat, request: Request, by: By = None
 ) -> Response:
     """From which step two mixtures part, and by domain and phase what moved: {other}'s figures less {ref}'s.
@@ -69,7 +69,7 @@ def compare(
     response_class=Response,
     responses={200: {"content": {MARKDOWN: AS_MARKDOWN}}, **NOT_MODIFIED, **problems.documented(404)},
 )
-def as_markdown(
+def compare_mixtures_as_markdown(
     asked: AskedMixture, other: AskedOther, services: AppServices, request: Request, by: By = None
 ) -> Response:
     """The same for a pull request, as `mixture diff --markdown` prints it."""

@@ -39,7 +39,7 @@ ExamplesQuery = Annotated[PageAsked, Depends(page_query(limit=5, most=20))]
     response_model=Page[Example],
     responses=NOT_MODIFIED | problems.documented(404),
 )
-def domain_examples(
+def list_examples(
     asked: AskedMixture,
     domain: Domain,
     services: AppServices,
@@ -77,7 +77,7 @@ def domain_examples(
     response_model=DomainShown,
     responses=NOT_MODIFIED | problems.documented(404),
 )
-def domain_alone(asked: AskedMixture, domain: Domain, services: AppServices, request: Request) -> Response:
+def get_domain(asked: AskedMixture, domain: Domain, services: AppServices, request: Request) -> Response:
     """One domain: its figures, what each phase makes of it, and what its documents are where there is a store."""
     mixture = asked.mixture
     if domain not in mixture.catalog.names:

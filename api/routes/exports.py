@@ -96,7 +96,7 @@ UnitQuery = Annotated[
 
 
 @router.get("/{ref}/exports", response_model=FormatList, dependencies=[JsonOnly], responses={**NOT_MODIFIED})
-def formats(asked: AskedMixture, request: Request) -> Response:
+def list_export_formats(asked: AskedMixture, request: Request) -> Response:
     """The formats that a mixture can be written in, with what weights in them count."""
     heads = FormatList(items=list(_heads(asked)))
     return json_answer(request, of=asked.mixture.digest, lifetime=asked.lifetime, make=lambda: heads)
@@ -108,7 +108,7 @@ def formats(asked: AskedMixture, request: Request) -> Response:
     dependencies=[JsonOnly],
     responses={**NOT_MODIFIED, **problems.documented(404)},
 )
-def exported(
+def export_mixture(
     asked: AskedMixture,
     services: AppServices,
     request: Request,
@@ -134,7 +134,7 @@ def exported(
     response_class=Response,
     responses={200: {"content": {TEXT: AS_TEXT}}, **NOT_MODIFIED, **problems.documented(404)},
 )
-def exported_text(
+def export_file(
     asked: AskedMixture,
     services: AppServices,
     request: Request,
@@ -167,7 +167,7 @@ def exported_text(
     response_class=Response,
     responses={200: {"content": {ZIP: AS_ZIP}}, **NOT_MODIFIED, **problems.documented(404)},
 )
-def exported_archive(
+def export_archive(
     asked: AskedMixture,
     services: AppServices,
     request: Request,
@@ -232,7 +232,7 @@ def _export(
 ) -> Exported:
     """The export. Raises Problem 422 with the library's code, or `too-many-rows`."""
     lock = asked.mixture.lock
-    begins = {one.first_step for held in (lock.phases, lock.data.segments, lock.data.batches) for one in held}
+    begins = {*(phase.first_step for phase in lock.phases), *lock.data.boundaries}
     rows = len(lock.data.domains) * len(begins)
     most = min(MOST_ROWS, services.settings.max_rows)
     if rows > most:

@@ -57,14 +57,14 @@ class Version(BaseModel):
 
 
 @router.get("/healthz")
-async def health(response: Response) -> Health:
+async def get_health(response: Response) -> Health:
     """Whether the process runs. Nothing is read or opened."""
     response.headers.update(FRESH)
     return Health(status="ok")
 
 
 @router.get("/readyz", responses=problems.documented(503))
-def ready(services: AppServices, response: Response) -> Ready:
+def get_readiness(services: AppServices, response: Response) -> Ready:
     """Whether requests should come here: the database answers, mixtures are read, the end has not been announced."""
     response.headers.update(FRESH)
     if services.stopping.is_set():
@@ -82,7 +82,7 @@ def ready(services: AppServices, response: Response) -> Ready:
 
 
 @router.get("/version")
-def about(response: Response) -> Version:
+def get_version(response: Response) -> Version:
     """The versions of what runs here."""
     response.headers.update(FRESH)
     return Version(

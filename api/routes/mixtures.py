@@ -172,7 +172,7 @@ def summary(mixture: LoadedMixture) -> Mixture:
 
 
 @router.get("", dependencies=[JsonOnly])
-def list_all(services: AppServices, page: PageQuery, request: Request, response: Response) -> Page[MixtureHead]:
+def list_mixtures(services: AppServices, page: PageQuery, request: Request, response: Response) -> Page[MixtureHead]:
     """The mixtures that names point to now, built-in and published, in order of name."""
     services.check_started()
     found = [head(one) for one in services.heads(after=name_after(page), limit=page.limit + 1)]
@@ -183,7 +183,7 @@ def list_all(services: AppServices, page: PageQuery, request: Request, response:
 @router.get(
     "/{ref}", dependencies=[JsonOnly], response_model=Mixture, responses=NOT_MODIFIED | problems.documented(404)
 )
-def show(asked: AskedMixture, request: Request) -> Response:
+def get_mixture(asked: AskedMixture, request: Request) -> Response:
     """A mixture: its size, phases and findings. Its entity tag is what moving the name takes (If-Match)."""
     mixture = asked.mixture
     return json_answer(
@@ -198,7 +198,7 @@ def show(asked: AskedMixture, request: Request) -> Response:
 @router.get(
     "/{ref}/plan", dependencies=[JsonOnly], response_model=PlanReport, responses=NOT_MODIFIED | problems.documented(404)
 )
-def plan(asked: AskedMixture, request: Request) -> Response:
+def get_plan(asked: AskedMixture, request: Request) -> Response:
     """The plan, as `mixture plan --json` prints it: phases, domains, tokens, epochs, findings."""
     mixture = asked.mixture
     of = f"{mixture.digest} {mixture.text_digest}"  # findings say where in the spec's file they stand
@@ -208,7 +208,7 @@ def plan(asked: AskedMixture, request: Request) -> Response:
 @router.get(
     "/{ref}/lock", dependencies=[JsonOnly], response_model=LockShown, responses=NOT_MODIFIED | problems.documented(404)
 )
-def lock(asked: AskedMixture, request: Request) -> Response:
+def get_lock(asked: AskedMixture, request: Request) -> Response:
     """The lock file as it is: save it, and `mixture positions` and a local stream read the same run."""
     mixture = asked.mixture
     return text_answer(
@@ -222,7 +222,7 @@ def lock(asked: AskedMixture, request: Request) -> Response:
     response_class=Response,
     responses=SHOWN | NOT_MODIFIED | problems.documented(404),
 )
-def spec(asked: AskedMixture, request: Request) -> Response:
+def get_spec(asked: AskedMixture, request: Request) -> Response:
     """The spec file as it was written. A lock does not fix its comments: keep it by its entity tag."""
     mixture = asked.mixture
     return text_answer(
@@ -231,7 +231,7 @@ def spec(asked: AskedMixture, request: Request) -> Response:
 
 
 @router.get("/{ref}/moves", dependencies=[JsonOnly], responses=problems.documented(404))
-def moves(
+def list_moves(
     asked: AskedMixture, services: AppServices, page: PageQuery, request: Request, response: Response
 ) -> Page[NameMove]:
     """What the name has led to, oldest first. Nothing is ever taken out of it."""
@@ -242,7 +242,7 @@ def moves(
 
 
 @router.get("/{ref}/store", dependencies=[JsonOnly], responses=problems.documented(404, 409))
-def store(asked: AskedMixture, response: Response) -> StoreHead:
+def get_store(asked: AskedMixture, response: Response) -> StoreHead:
     """The store that this service reads the mixture's batches from; 404 `store-missing` where it has none."""
     held = asked.store()
     response.headers["Cache-Control"] = "no-cache"

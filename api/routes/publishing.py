@@ -87,7 +87,7 @@ class PublishedMixture(BaseModel):
         **problems.documented(401, 403, 409, 413, 428, 503),
     },
 )
-def publish(
+def publish_mixture(
     name: Annotated[str, Path(pattern=f"^{NAME_PATTERN}$", examples=["small"], description="A name for the mixture.")],
     new: NewMixture,
     caller: Publisher,

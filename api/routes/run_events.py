@@ -58,7 +58,7 @@ async def stream_place(request: Request, services: AppServices) -> AsyncIterator
     response_class=EventSourceResponse,
     responses={**STREAMED, **problems.documented(404, 429, 503)},
 )
-async def events(
+async def stream_run_events(
     run: Annotated[RunRecord, Depends(known_run)],
     services: AppServices,
     after: Annotated[

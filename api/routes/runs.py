@@ -60,7 +60,7 @@ RunId = Annotated[str, Path(max_length=100, examples=[RUN], description="The id 
         **problems.documented(401, 403, 404, 409),
     },
 )
-def register(new: NewRun, caller: Runner, services: AppServices, response: Response) -> Run:
+def register_run(new: NewRun, caller: Runner, services: AppServices, response: Response) -> Run:
     """Register a run: from then on it is of the mixture that the name points to now.
 
     With a key, registering again gives the run that is there; of another lock, where the run could go on under it.
@@ -81,7 +81,7 @@ def register(new: NewRun, caller: Runner, services: AppServices, response: Respo
 
 
 @router.get("", dependencies=[Reads, JsonOnly])
-def list_all(
+def list_runs(
     services: AppServices,
     page: PageQuery,
     request: Request,
@@ -107,7 +107,7 @@ def list_all(
 
 
 @router.get("/{run_id}", dependencies=[Reads, JsonOnly], responses=problems.documented(404))
-def show(run_id: RunId, services: AppServices, response: Response) -> Run:
+def get_run(run_id: RunId, services: AppServices, response: Response) -> Run:
     """A run: its last report, tokens read against those planned, and the next boundary."""
     response.headers["Cache-Control"] = "no-cache"
     return _shown(services, services.repository.run(run_id))
@@ -121,7 +121,9 @@ def show(run_id: RunId, services: AppServices, response: Response) -> Run:
         **problems.documented(401, 403, 404, 409),
     },
 )
-def report(run_id: RunId, new: NewProgress, caller: Runner, services: AppServices, response: Response) -> Progress:
+def report_progress(
+    run_id: RunId, new: NewProgress, caller: Runner, services: AppServices, response: Response
+) -> Progress:
     """Add a report to the run's log, and with a lock say that the run goes on under that one.
 
     It takes the scope `run`, and a token of the name that the run was registered with; or the scope `run-all`.
@@ -155,7 +157,9 @@ def report(run_id: RunId, new: NewProgress, caller: Runner, services: AppService
         **problems.documented(404),
     },
 )
-def progress(run_id: RunId, services: AppServices, form: TableFormat, page: LogQuery, request: Request) -> Response:
+def list_progress(
+    run_id: RunId, services: AppServices, form: TableFormat, page: LogQuery, request: Request
+) -> Response:
     """The run's log, from its beginning. In the other formats a row is a report and one of the losses that it says.
 
     A page has fewer reports than `limit` where their losses are some 4 MB; the next one goes on behind them.
@@ -204,15 +208,18 @@ def progress(run_id: RunId, services: AppServices, form: TableFormat, page: LogQ
         **problems.documented(404),
     },
 )
-def composition(
+def get_run_composition(
     run_id: RunId,
     services: AppServices,
     form: TableFormat,
     request: Request,
-    steps_done: Annotated[
+    step: Annotated[
         int | None,
         Query(
-            ge=0, le=LARGEST_NUMBER, examples=[15300], description="Steps that are done; default: by the last report."
+            ge=0,
+            le=LARGEST_NUMBER,
+            examples=[15300],
+            description="What was read before this step; default: the step of the last report.",
         ),
     ] = None,
     by: By = None,
@@ -225,7 +232,7 @@ def composition(
     """
     run = services.repository.run(run_id)
     mixture = services.mixture(run.mixture)
-    done = _step(run) if steps_done is None else steps_done
+    done = _step(run) if step is None else step
     mixture.lock.schedule().positions_before(done)
     columns = (mixture.domain_column,) if by is None else columns_of(mixture.catalog, by, taken=FIGURES)
     rows = None if where is None else services.select(mixture.catalog, where)

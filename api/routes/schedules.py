@@ -115,37 +115,47 @@ class HistoryRow(BaseModel):
         **problems.documented(404),
     },
 )
-def positions(
+def list_positions(
     asked: AskedMixture,
     services: AppServices,
     form: TableFormat,
     request: Request,
-    start: Annotated[int | None, Query(ge=0, description="The first position of a range.", examples=[0])] = None,
-    count: Annotated[
-        int | None,
-        Query(ge=0, description=f"How many from `start` on; default: {SHOWN}, or up to the end.", examples=[100]),
+    first_position: Annotated[
+        int | None, Query(ge=0, description="The first position of a range; default: 0.", examples=[0])
     ] = None,
-    at: Annotated[
+    last_position: Annotated[
+        int | None,
+        Query(
+            ge=0,
+            description=f"The last position of the range; default: {SHOWN} positions, or up to the end of the run.",
+            examples=[99],
+        ),
+    ] = None,
+    position: Annotated[
         list[int] | None,
         Query(max_length=MOST_AT, description="These positions, in this order.", examples=[[0, 17, 4000000]]),
     ] = None,
 ) -> Response:
-    """Which sequence of which domain stands at positions of the run: a range, or any (`at=0&at=17`).
+    """Which sequence of which domain stands at positions of the run: a range, or any (`position=0&position=17`).
 
     A long table is sent as it is made.
     """
     schedule = asked.mixture.lock.schedule()
-    if at is not None:
-        if start is not None or count is not None:
-            detail, hint = "positions are asked for twice over", "say either at, or start and count"
-            raise wrong_query("at", detail, "bad-range", hint=hint)
-        _check_domains("at", len(at), schedule, most=MOST_LOOKED_AT)
-        for position in at:
-            schedule.step_of(position)
-        chunks, rows = batches_at(schedule, at), len(at)
+    if position is not None:
+        if first_position is not None or last_position is not None:
+            detail = "position and a range of positions exclude each other"
+            raise wrong_query("position", detail, "bad-range", hint="use position, or first_position and last_position")
+        _check_domains("position", len(position), schedule, most=MOST_LOOKED_AT)
+        for number in position:
+            schedule.step_of(number)
+        chunks, rows = batches_at(schedule, position), len(position)
     else:
-        first = start or 0
-        rows = max(0, min(SHOWN, schedule.num_sequences - first)) if count is None else count
+        first = first_position or 0
+        last = min(first + SHOWN, schedule.num_sequences) - 1 if last_position is None else last_position
+        if last < first < schedule.num_sequences:
+            detail = f"first_position {first} comes after last_position {last}"
+            raise wrong_query("last_position", detail, "bad-range")
+        rows = max(0, last - first + 1)
         _check_range(schedule, first, rows, most=services.settings.max_rows)
         chunks = range_batches(schedule, first, rows)
     return chunked_answer(
@@ -172,7 +182,7 @@ def _check_range(schedule: Schedule, first: int, rows: int, *, most: int) -> Non
     """Raise Problem 422, `too-many-rows`, and ScheduleError, `position-out-of-range`."""
     if rows > most:
         detail = f"{rows:,} positions are more than {most:,}, as many as one answer has"
-        raise wrong_query("count", detail, "too-many-rows", hint="ask for them in several ranges", max_rows=most)
+        raise wrong_query("last_position", detail, "too-many-rows", hint="request several ranges", max_rows=most)
     schedule.step_of(first)
     if rows:
         schedule.step_of(first + rows - 1)
@@ -186,7 +196,7 @@ def _check_range(schedule: Schedule, first: int, rows: int, *, most: int) -> Non
         **problems.documented(404),
     },
 )
-def counts(asked: AskedMixture, form: TableFormat, request: Request, steps: Steps) -> Response:
+def count_sequences(asked: AskedMixture, form: TableFormat, request: Request, steps: Steps) -> Response:
     """How many sequences each domain has given before steps, of any length: one object a step, in the order asked.
 
     In the other formats one row a step and domain.
@@ -212,7 +222,7 @@ def counts(asked: AskedMixture, form: TableFormat, request: Request, steps: Step
         **problems.documented(404),
     },
 )
-def find(
+def find_token(
     asked: AskedMixture,
     form: TableFormat,
     request: Request,
@@ -251,7 +261,7 @@ HandoffsQuery = Annotated[PageAsked, Depends(page_query(limit=100, most=200))]
     response_model=Page[HandoffRow],
     responses=NOT_MODIFIED | problems.documented(404),
 )
-def handoffs(asked: AskedMixture, page: HandoffsQuery, request: Request) -> Response:
+def list_handoffs(asked: AskedMixture, page: HandoffsQuery, request: Request) -> Response:
     """The tokens that domains leave unread where segments begin, in order of steps.
 
     A page may be shorter than `limit` where there are very many domains.
@@ -280,7 +290,7 @@ def handoffs(asked: AskedMixture, page: HandoffsQuery, request: Request) -> Resp
     response_model=Page[HistoryRow],
     responses=NOT_MODIFIED | problems.documented(404),
 )
-def history(asked: AskedMixture, request: Request, steps: Steps) -> Response:
+def get_history(asked: AskedMixture, request: Request, steps: Steps) -> Response:
     """The digests of all that decides what is read before steps, in the order asked."""
     schedule = asked.mixture.lock.schedule()
 

@@ -77,7 +77,7 @@ class DocumentRow(BaseModel):
                 "id": "a/17",
                 "first_token": 812,
                 "tokens": 96,
-                "licence": "MIT",
+                "license": "MIT",
                 "from_token": 0,
                 "to_token": 96,
             }
@@ -108,7 +108,7 @@ class SequenceRow(PositionRow):
     response_model=StepShown,
     responses=NOT_MODIFIED | problems.documented(404),
 )
-def show(asked: AskedMixture, step: StepNumber, request: Request) -> Response:
+def get_step(asked: AskedMixture, step: StepNumber, request: Request) -> Response:
     """One step: its size, and what it reads of each domain."""
     mixture = asked.mixture
     schedule = schedule_with(mixture.lock, step)
@@ -148,7 +148,7 @@ def show(asked: AskedMixture, step: StepNumber, request: Request) -> Response:
         **problems.documented(404, 409, 429),
     },
 )
-def sequences(
+def list_step_sequences(
     asked: AskedMixture,
     services: AppServices,
     step: StepNumber,

@@ -27,6 +27,7 @@ from mixture.api.answers import (
     table_page_query,
     table_responses,
     whole_answer,
+    wrong_query,
 )
 from mixture.api.dependencies import AskedMixture, Reads
 from mixture.api.figures import (
@@ -51,7 +52,7 @@ router = APIRouter(prefix="/v1/mixtures", tags=["schedules"], dependencies=[Read
 MOST_DOCUMENTS = 100
 LONGEST_ID = 10_000
 
-FromStep = Annotated[
+FirstStep = Annotated[
     int, Query(ge=0, description="Only what is read from this step on: what is still to come.", examples=[216000])
 ]
 RowsQuery = Annotated[PageAsked, Depends(table_page_query(limit=100, most=1000, is_table=asks_for_table))]
@@ -80,23 +81,23 @@ class TraceRow(BaseModel):
     domain: str = Field(examples=["c14q3"])
     first_token: int = Field(examples=[812], description="Where it begins in the domain's storage.")
     tokens: int = Field(examples=[96], description="The end of the document counted in.")
-    attributes: dict[str, Attribute] = Field(examples=[{"licence": "MIT"}])
-    from_step: int = Field(examples=[0])
+    attributes: dict[str, Attribute] = Field(examples=[{"license": "MIT"}])
+    first_step: int = Field(examples=[0])
     times: int = Field(
         examples=[3],
-        description="Sequences from `from_step` on that read of it; of a document over several, each counts.",
+        description="Sequences from `first_step` on that read of it; of a document over several, each counts.",
     )
     times_down: int = Field(
         examples=[0], description="Of these, how many read nothing of its text, since all of it was taken down before."
     )
     next: TracedReadRow | None = Field(description="The first of them; null where it is not read.")
     links: dict[str, str] = Field(
-        examples=[{"reads": "/v1/mixtures/demo/reads?domain=c14q3&first_token=812&tokens=96&from_step=0"}]
+        examples=[{"reads": "/v1/mixtures/demo/reads?domain=c14q3&first_token=812&first_step=0&last_token=907"}]
     )
 
 
 class ReadsPage(Page[TracedReadRow]):
-    """The sequences that read of a range of tokens, in order; `times`: how many there are from `from_step` on.
+    """The sequences that read of a range of tokens, in order; `times`: how many there are from `first_step` on.
 
     times_down: of these, how many read nothing of it, since all of the range was taken down before. (A document that is
     taken down keeps its last token, which is its end.)
@@ -139,12 +140,12 @@ class ReadValues(Page[ReadValueRow]):
     responses={
         **table_responses(
             Page[TraceRow],
-            '"document","domain","first_token","tokens","from_step","times","times_down",…\n"a/17","c14q3",812,…\n',
+            '"document","domain","first_token","tokens","first_step","times","times_down",…\n"a/17","c14q3",812,…\n',
         ),
         **problems.documented(404, 409),
     },
 )
-def traces(
+def trace_documents(
     asked: AskedMixture,
     form: TableFormat,
     request: Request,
@@ -152,20 +153,21 @@ def traces(
         list[Annotated[str, Field(max_length=LONGEST_ID)]],
         Query(min_length=1, max_length=MOST_DOCUMENTS, description="Ids of documents.", examples=[["a/17"]]),
     ],
-    from_step: FromStep = 0,
+    first_step: FirstStep = 0,
 ) -> Response:
     """Where documents are read: each of their places in the store, how often, and when for the first time.
 
-    With `from_step` only what is still to come. A document with the id may be in several domains: each is an item.
+    With `first_step` only what is still to come. A document with the id may be in several domains: each is an item.
     """
     mixture, store = asked.mixture, asked.store()
     here = f"{router.prefix}/{mixture.name}{DIGEST_MARK}{mixture.digest}/reads"
 
     def make() -> Listed:
-        found = document_traces(mixture.lock, store, document, from_step=from_step)
+        found = document_traces(mixture.lock, store, document, first_step=first_step)
         rows = [trace_row(trace) for trace in found]
         for row in rows:
-            place = {name: row[name] for name in ("domain", "first_token", "tokens", "from_step")}
+            place = {name: row[name] for name in ("domain", "first_token", "first_step")}
+            place["last_token"] = row["first_token"] + row["tokens"] - 1
             row["links"] = {"reads": f"{here}?{urlencode(place)}"}
         return Listed(items=rows)
 
@@ -184,25 +186,33 @@ def traces(
         **problems.documented(404, 429),
     },
 )
-def reads(
+def list_reads(
     asked: AskedMixture,
     form: TableFormat,
     page: RowsQuery,
     request: Request,
     domain: Annotated[str, Query(max_length=1000, examples=["web-high"])],
     first_token: Annotated[int, Query(ge=0, description="An offset in the domain's tokens.", examples=[812])],
-    tokens: Annotated[int, Query(ge=1, description="How many from there on.", examples=[96])] = 1,
-    from_step: FromStep = 0,
+    last_token: Annotated[
+        int | None, Query(ge=0, description="The last token of the range; default: `first_token`.", examples=[907])
+    ] = None,
+    first_step: FirstStep = 0,
 ) -> Response:
     """Every sequence that reads of a range of a domain's tokens, in order, and which part of it. Needs no store."""
     lock, after = asked.mixture.lock, number_after(page)
     schedule = lock.schedule()
+    tokens = 1 if last_token is None else last_token - first_token + 1
+    if tokens < 1:
+        detail = f"first_token {first_token} comes after last_token {last_token}"
+        raise wrong_query("last_token", detail, "bad-range")
 
     def make() -> TablePart:
-        trace = trace_range(lock, domain, first_token, tokens, from_step=from_step)
-        check_traced(schedule, [(domain, tokens)], name="tokens", from_step=from_step)
-        begin = from_step if after is None else max(from_step, schedule.step_of(min(after, schedule.num_sequences - 1)))
-        rest = trace_range(lock, domain, first_token, tokens, from_step=begin)
+        trace = trace_range(lock, domain, first_token, tokens, first_step=first_step)
+        check_traced(schedule, [(domain, tokens)], name="last_token", first_step=first_step)
+        begin = (
+            first_step if after is None else max(first_step, schedule.step_of(min(after, schedule.num_sequences - 1)))
+        )
+        rest = trace_range(lock, domain, first_token, tokens, first_step=begin)
         shown, last = reads_page(rest, after, page.limit)
         table = pa.Table.from_pylist([read_row(read) for read in shown], schema=READS)
         times = {"times": trace.times, "times_down": trace.times_down}
@@ -223,7 +233,7 @@ def reads(
         **problems.documented(404, 409, 429),
     },
 )
-def sums(
+def sum_read_so_far(
     asked: AskedMixture,
     form: TableFormat,
     page: RowsQuery,
@@ -241,11 +251,11 @@ def sums(
         Query(
             max_length=1000,
             description="`domain`, an attribute of documents, or a label of the store's domains.",
-            examples=["licence"],
+            examples=["license"],
         ),
     ] = "domain",
 ) -> Response:
-    """What was read before a step, exact to the token, by licence, source, or any other column."""
+    """What was read before a step, exact to the token, by license, source, or any other column."""
     lock, store, after = asked.mixture.lock, asked.store(), number_after(page)
 
     def make() -> TablePart:

@@ -100,7 +100,7 @@ class WhatIfAsked(RequestBody):
 
 
 @router.post("/{ref}/what-if", responses=problems.documented(404, 409, 413, 503))
-async def plan_anew(
+async def plan_what_if(
     request: Request, asked: AskedMixture, changed: WhatIfAsked, services: AppServices, response: Response
 ) -> WhatIfAnswer:
     """Plan a mixture with changes: epochs, shortfalls, findings, and the spec that gives them. Nothing is kept.
@@ -109,10 +109,12 @@ async def plan_anew(
     `said` says. The spec is that of the mixture, with its comments, and can be saved, planned, published.
     """
     response.headers["Cache-Control"] = "no-store"
-    return await planned_anew(request, services, asked.mixture, await run_in_threadpool(changes_of, changed))
+    return await answer_what_if(request, services, asked.mixture, await run_in_threadpool(changes_of, changed))
 
 
-async def planned_anew(request: Request, services: Services, mixture: LoadedMixture, changes: Changes) -> WhatIfAnswer:
+async def answer_what_if(
+    request: Request, services: Services, mixture: LoadedMixture, changes: Changes
+) -> WhatIfAnswer:
     """The answer, made in its turn or taken from those that were made last.
 
     Raises as `what_if` does, and Problem 503 `busy`.

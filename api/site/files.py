@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from mixture.api.answers import Format, json_bytes, table_bytes
 from mixture.api.pages.assets import assets
 from mixture.api.pages.catalog.facts import catalog_facts
-from mixture.api.pages.catalog.made import MoveView
 from mixture.api.pages.catalog.page import CatalogAsked, CatalogFacts, catalog_view, figures_of
 from mixture.api.pages.catalog.panel import PanelPage, keys_of
 from mixture.api.pages.catalog.parts import cell_panel
+from mixture.api.pages.catalog.provenance import MoveView
 from mixture.api.pages.index import IndexView, MixtureLine
 from mixture.api.pages.links import FileLinks
 from mixture.api.pages.mixture.compare import compare_view

@@ -23,7 +23,7 @@ MOST_DIFFERENT = 100
 """An attribute with more values, such as an address, says which document it is, not of what kind."""
 KEPT_BYTES = 2_000_000
 """Of facts as JSON: those of some 1,000 domains."""
-FIRST_ATTRIBUTES = ("source", "language", "licence", "license")
+FIRST_ATTRIBUTES = ("source", "language", "license", "licence")
 """Attributes that come first; the others by name."""
 
 

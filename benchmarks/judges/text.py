@@ -10,7 +10,7 @@ from mixture.data.derived import ExportFormat, export_store
 from mixture.data.ingest import ingest
 from mixture.data.store import Store, open_store
 from mixture.formats import FORMATS, WeightUnit, export
-from mixture.formats.run import stages_of
+from mixture.formats.stages import stages_of
 from mixture.lock import Lock
 from mixture.planning.catalog import read_catalog
 from mixture.planning.plan import make_lock, make_plan

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from mixture.adapters.columns import Column, Columns
-from mixture.adapters.sources import OpenStream, RankReader
+from mixture.adapters.rank_reader import OpenStream, RankReader
 from mixture.errors import StreamError
 from mixture.extras import extra
 

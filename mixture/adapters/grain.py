@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mixture.adapters.sources import SequenceSource, StepSource
+from mixture.adapters.rank_reader import SequenceSource, StepSource
 from mixture.errors import StreamError
 from mixture.stream import check_rank
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from mixture.errors import StreamError
 
 if TYPE_CHECKING:
-    from mixture.adapters.sources import RankReader
+    from mixture.adapters.rank_reader import RankReader
 
 _DISPATCHER, _SHARD, _STEPPED = "DataLoaderDispatcher", "IterableDatasetShard", "StepExamplesIterable"
 _SHUFFLERS = ("RandomSampler", "DistributedSampler")

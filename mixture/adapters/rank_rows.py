@@ -8,7 +8,7 @@ from typing import Any
 from datasets.iterable_dataset import _BaseExamplesIterable
 
 from mixture.adapters.guards import check_rows_reader, num_workers, shuffled, split_by_others
-from mixture.adapters.sources import RankReader
+from mixture.adapters.rank_reader import RankReader
 from mixture.errors import StreamError
 
 _TYPE = "RankRows/2"

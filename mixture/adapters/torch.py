@@ -27,7 +27,7 @@ from mixture.adapters.guards import (
     sampler_reorders,
     steps_batched,
 )
-from mixture.adapters.sources import OpenStream, RankReader, StepSource
+from mixture.adapters.rank_reader import OpenStream, RankReader, StepSource
 from mixture.errors import StreamError
 from mixture.stream import Ahead
 

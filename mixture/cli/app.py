@@ -79,34 +79,26 @@ def _options(
     os.environ.update({key: value for key, value in ((CACHE_DIR, cache), (CACHE_BYTES, cache_bytes)) if value})
 
 
-SPREAD = frozenset({"--at", "--step"})
-"""Options that take several numbers in a row: `--at 0 17 4000`."""
-SPREAD_TEXTS = frozenset({"--document"})
-"""Options that take several texts in a row, all up to the next option: `--document web/1 web/2`."""
+SPREAD = frozenset({"--position", "--step"})
+"""Options that take several numbers in a row: `--position 0 17 4000`."""
 
 
 _NUMBER = re.compile(r"-?[0-9][0-9_.]*[KMBT]?%?")
 
 
 def spread(arguments: Sequence[str]) -> list[str]:
-    """Say an option of SPREAD once for each number behind it, which is how the parser takes several; texts, too."""
+    """Repeat an option of SPREAD before each of its numbers, since the parser takes one value an option."""
     out: list[str] = []
     option = None
     for argument in arguments:
-        if argument in SPREAD or argument in SPREAD_TEXTS:
+        if argument in SPREAD:
             option = argument
-        elif option is not None and _goes_on(option, argument):
+        elif option is not None and _NUMBER.fullmatch(argument):
             out += [] if out[-1] == option else [option]
         else:
             option = None
         out.append(argument)
     return out
-
-
-def _goes_on(option: str, argument: str) -> bool:
-    if option in SPREAD:
-        return _NUMBER.fullmatch(argument) is not None
-    return not argument.startswith("-")
 
 
 def _open_output() -> None:

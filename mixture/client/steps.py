@@ -13,25 +13,20 @@ from mixture.client.service import InterruptedRequestError
 from mixture.data.layout import Spans
 from mixture.errors import StreamError
 from mixture.schedule import Schedule
-from mixture.stream import Batch, Checksum, End, Key, Masks, arrow_schema, rank_slots
+from mixture.stream import Batch, Checksum, End, Key, Masks, StreamOptions, arrow_schema, rank_slots
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What must come: the metadata of the schema, the names of domains, the dtype of tokens, and whose rows.
+    """What must come: the metadata of the schema, the names of domains, the dtype of tokens, and of which rows what.
 
-    more_tokens: of a row, behind its sequence length: 1 with the next token
-    documents:   whether rows say where documents begin and end
-    masks:       the lock's, whose text must be hidden under the id `hidden`; None where it has none
+    masks: the lock's, whose text must be hidden under the id `hidden`; None where it has none
     """
 
     metadata: Mapping[str, str]
     schedule: Schedule
     dtype: np.dtype[np.unsignedinteger]
-    rank: int
-    world_size: int
-    more_tokens: int
-    documents: bool
+    options: StreamOptions
     masks: Masks | None
     hidden: int
 
@@ -100,7 +95,7 @@ def _check_run(schema: pa.Schema, expected: Expected) -> None:
                 expected=value,
             )
     is_masked = expected.masks is not None
-    if not schema.equals(arrow_schema(expected.dtype, documents=expected.documents, masked=is_masked)):
+    if not schema.equals(arrow_schema(expected.dtype, documents=expected.options.documents, masked=is_masked)):
         raise StreamError(f"the service sends other columns: {schema.names}", code="answer-invalid")
 
 
@@ -108,22 +103,22 @@ class _Rows:
     """The rows of a step, as far as they have come."""
 
     def __init__(self, expected: Expected, step: int) -> None:
-        schedule = expected.schedule
+        schedule, options = expected.schedule, expected.options
         self._expected = expected
-        slots = rank_slots(schedule.batch_of(step), expected.rank, expected.world_size)
-        n, length = len(slots), schedule.length_of(step)
+        slots = rank_slots(schedule.batch_of(step), options.rank, options.world_size)
+        n, width = len(slots), schedule.length_of(step) + options.next_token
         self._first_position = schedule.positions_before(step) + slots.start
         self._batch = Batch(
             step=step,
-            input_ids=np.empty((n, length + expected.more_tokens), expected.dtype),
+            input_ids=np.empty((n, width), expected.dtype),
             domain=np.empty(n, np.int32),
             position=np.empty(n, np.int64),
             epoch=np.empty(n, np.int64),
             first_token=np.empty(n, np.int64),
-            masked=None if expected.masks is None else np.empty((n, length + expected.more_tokens), np.bool_),
-            next_token=expected.more_tokens == 1,
+            masked=None if expected.masks is None else np.empty((n, width), np.bool_),
+            next_token=options.next_token,
         )
-        self._spans: list[Spans] | None = [] if expected.documents else None
+        self._spans: list[Spans] | None = [] if options.documents else None
         self._there = 0
         self._checksum = Checksum()
 

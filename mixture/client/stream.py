@@ -21,7 +21,7 @@ from mixture.data.store import disagreements
 from mixture.errors import ServiceError, StreamError
 from mixture.lock import Lock
 from mixture.names import DIGEST_MARK
-from mixture.stream import MEDIA_TYPE, MOST_STEPS, Batch, Stream, stream_metadata
+from mixture.stream import MEDIA_TYPE, MOST_STEPS, Batch, Stream, StreamOptions, stream_metadata
 
 
 class RemoteStream(Stream):
@@ -34,33 +34,8 @@ class RemoteStream(Stream):
     the stream connects again and goes on.
     """
 
-    def __init__(
-        self,
-        service: Service,
-        lock: Lock,
-        store: ServedStore,
-        *,
-        rank: int,
-        world_size: int,
-        first_step: int,
-        next_token: bool,
-        documents: bool,
-        uneven: bool,
-        dtype: npt.DTypeLike | None,
-        accept_content: str | None,
-    ) -> None:
-        super().__init__(
-            lock,
-            store,
-            rank=rank,
-            world_size=world_size,
-            first_step=first_step,
-            next_token=next_token,
-            documents=documents,
-            uneven=uneven,
-            dtype=dtype,
-            accept_content=accept_content,
-        )
+    def __init__(self, service: Service, lock: Lock, store: ServedStore, options: StreamOptions) -> None:
+        super().__init__(lock, store, options)
         self._service = service
 
     def _read(self, steps: range) -> Iterator[Batch]:
@@ -82,22 +57,19 @@ class RemoteStream(Stream):
             metadata=stream_metadata(self, steps.start),
             schedule=self._schedule,
             dtype=self.store.dtype,
-            rank=self.rank,
-            world_size=self.world_size,
-            more_tokens=int(self._next_token),
-            documents=self._documents,
+            options=self.options,
             masks=self._masks,
             hidden=self.store.end_of_document,
         )
         query = {
             "first_step": steps.start,
-            "steps": len(steps),
+            "last_step": steps.stop - 1,
             "rank": self.rank,
             "world_size": self.world_size,
-            "next_token": self._next_token,
-            "uneven": self._uneven,
+            "next_token": self.options.next_token,
+            "uneven": self.options.uneven,
         }
-        if self._documents:
+        if self.options.documents:
             query["documents"] = True  # only where it is asked for: a service that has it not yet refuses it
         said = {name: str(value).lower() for name, value in query.items()}
         try:
@@ -162,16 +134,8 @@ def open_remote_stream(
     store = fetch_store(pinned)
     for error in disagreements(store, lock):
         raise error
-    return RemoteStream(
-        pinned,
-        lock,
-        store,
-        rank=rank,
-        world_size=world_size,
-        first_step=first_step,
-        next_token=next_token,
-        documents=documents,
-        uneven=uneven,
-        dtype=dtype,
-        accept_content=accept_content,
-    )
+    options = StreamOptions(
+        rank=rank, world_size=world_size, first_step=first_step, next_token=next_token, documents=documents,
+        uneven=uneven, dtype=dtype, accept_content=accept_content,
+    )  # fmt: skip
+    return RemoteStream(pinned, lock, store, options)

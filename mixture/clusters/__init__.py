@@ -1,8 +1,8 @@
 """Text to clusters by quality: embed, cluster, title, score. `cluster` in run.py is the whole of it."""
 
-from mixture.clusters.embed import TFIDF, Embedder
+from mixture.clusters.embed import TFIDF
 from mixture.clusters.engine import Engine, Processes
-from mixture.clusters.options import LEVELS, ClusterOptions
+from mixture.clusters.options import ClusterOptions
 from mixture.clusters.ray_engine import Ray
 from mixture.clusters.run import ClusterProgress, ClusterReport, ClusterStage, cluster
 
@@ -11,9 +11,7 @@ __all__ = [
     "ClusterProgress",
     "ClusterReport",
     "ClusterStage",
-    "Embedder",
     "Engine",
-    "LEVELS",
     "Processes",
     "Ray",
     "TFIDF",

@@ -10,30 +10,11 @@ from mixture.formats.importing import Given, Imported, import_mixture
 from mixture.formats.installed import Formats
 from mixture.formats.merging import phase_name
 from mixture.formats.paths import DOMAIN
-from mixture.formats.run import Run, Stage
-from mixture.formats.trainers import (
-    energon,
-    hf,
-    levanter,
-    marin_json,
-    maxtext,
-    megatron,
-    mosaic,
-    nanotron,
-    olmix,
-    olmo,
-    plan_csv,
-)
+from mixture.formats.stages import Run, Stage
+from mixture.formats.trainers import BUILT_IN
 from mixture.units import quote
 
-FORMATS = Formats(
-    [
-        module.FORMAT
-        for module in (
-            levanter, marin_json, megatron, olmo, olmix, nanotron, mosaic, energon, hf, maxtext, plan_csv,
-        )
-    ]
-)  # fmt: skip
+FORMATS = Formats(BUILT_IN)
 """All formats by name: the library's own, and those of installed packages."""
 
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from mixture.errors import FormatError
+from mixture.formats.export_losses import lost
 from mixture.formats.format import Body, MixtureFormat, Remark, WeightUnit
-from mixture.formats.lost import lost
 from mixture.formats.paths import DOMAIN, paths_of
-from mixture.formats.run import Run, stages_of
 from mixture.formats.shares import texts_of
+from mixture.formats.stages import Run, stages_of
 from mixture.lock import Lock
 from mixture.planning.catalog import Catalog
 
@@ -59,7 +59,7 @@ def export(
     unit:          what the trainer's samples are, where the format leaves that open
 
     Raises FormatError: `unit-not-drawn`, `unknown-phase`, `no-catalog`, `unknown-column`, `template-empty`,
-    `paths-alike`, `documents-unknown`, `path-with-space`; CatalogError `unknown-domain`.
+    `paths-alike`, `missing-column`, `path-with-space`; CatalogError `unknown-domain`.
     """
     unit = _unit(form, unit)
     names = [domain.name for domain in lock.data.domains]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mixture.formats.declared import Declared, SourceFile
-    from mixture.formats.run import Run
+    from mixture.formats.stages import Run
 
 
 class WeightUnit(StrEnum):

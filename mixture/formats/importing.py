@@ -69,7 +69,7 @@ def import_mixture(
     folder: where the spec will lie, for the path of the catalog
 
     Raises FormatError: `no-way-back`, `catalog-needed`, `unknown-domain`, `import-conflict`, `phases-without-length`,
-    `weights-all-zero`, `documents-unknown`, `unit-not-drawn`, `files-disagree`, `run-too-short`; SpecError and
+    `weights-all-zero`, `missing-column`, `unit-not-drawn`, `files-disagree`, `run-too-short`; SpecError and
     UnitError where a file is wrong, with its place.
     """
     given = given or Given()
@@ -222,7 +222,7 @@ class _Weighed:
 
     @classmethod
     def of(cls, phase: DeclaredPhase, catalog: _CatalogOf, declared: Declared, *, sequence_length: int) -> _Weighed:
-        """Raises FormatError `catalog-needed`, `documents-unknown`, `unknown-domain`."""
+        """Raises FormatError `catalog-needed`, `missing-column`, `unknown-domain`."""
         unit, table = declared.unit, catalog.table
         own, epochs = (_by_domain(keyed, phase, catalog, declared) for keyed in (phase.weights, phase.epochs))
         if len(epochs) == 1 and not own and not catalog.sizes:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from mixture.errors import FormatError
 from mixture.formats.declared import Declared, SourceFile
-from mixture.formats.format import Remark
+from mixture.formats.format import Remark, WeightUnit
 
 _PART = re.compile(r"(?:.*\.)?[0-9]+-([^.]+)(?:\.[^.]*)?")
 
@@ -32,6 +32,13 @@ def merged(parts: Sequence[Declared]) -> Declared:
         tokens=tokens,
         remarks=tuple(_once(remark for part in parts for remark in part.remarks)),
     )
+
+
+def file_reader(
+    read: Callable[[SourceFile, WeightUnit], Declared],
+) -> Callable[[Sequence[SourceFile], WeightUnit], Declared]:
+    """What reads files that say each a stretch of the run, in order."""
+    return lambda files, unit: merged([read(source, unit) for source in files])
 
 
 def phase_name(source: SourceFile) -> str | None:

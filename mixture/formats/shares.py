@@ -30,7 +30,7 @@ def texts_of(
     """Integer token shares over 10**15 as decimals in a unit.
 
     Tokens and sequences: exact, and they sum to 1. Documents: to 17 digits, so near that reading them back with the
-    same catalog gives the same integers. Raises FormatError `documents-unknown`.
+    same catalog gives the same integers. Raises FormatError `missing-column`.
     """
     if unit is not WeightUnit.DOCUMENTS:
         return tuple(plain(format_exact(Fraction(weight, WHOLE))) for weight in weights)
@@ -46,7 +46,7 @@ def token_weights(weights: Mapping[str, Fraction], catalog: Catalog) -> Mapping[
 
 
 def mean_length(name: str, catalog: Catalog | None) -> Fraction:
-    """A domain's tokens a document, exact. Raises FormatError `documents-unknown`, CatalogError `unknown-domain`."""
+    """A domain's tokens a document, exact. Raises FormatError `missing-column`, CatalogError `unknown-domain`."""
     if catalog is None:
         _refuse("a lock does not say how many documents its domains have", "give the table of its domains: --catalog")
     domain = catalog.domains[catalog.index(name)]
@@ -69,4 +69,4 @@ def plain(text: str) -> str:
 
 
 def _refuse(message: str, hint: str) -> Never:
-    raise FormatError(f"weights that count documents: {message}", code="documents-unknown", hint=hint)
+    raise FormatError(f"weights that count documents: {message}", code="missing-column", hint=hint)

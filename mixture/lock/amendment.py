@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from mixture.errors import AmendError
 from mixture.lock.lock import Lock, Mask
 from mixture.names import is_blank, odd_character
-from mixture.schedule import Batch, ScheduleData, Segment
+from mixture.schedule import ScheduleData, Segment
 from mixture.units import format_count, quote
 
 
@@ -89,11 +89,11 @@ def joined(amendment: Amendment, new: ScheduleData | None) -> ScheduleData:
     old, step = amendment.lock.data, amendment.step
     domains = old.domains if new is None else new.domains
     extra = (0,) * (len(domains) - len(old.domains))
-    past = [_until(one, step) for one in old.segments if one.first_step < step]
+    past = [_until(one, step) for one in old.segments_before(step)]
     if extra:
         past = [replace(one, weights=one.weights + extra) for one in past]
-    coming = [] if new is None else [_from(one, step) for one in new.segments if one.first_step + one.steps > step]
-    skip = amendment.skip_steps * (_batch_at(new, step).sequences if new is not None and coming else 0)
+    coming = [] if new is None else [_from(one, step) for one in new.segments if one.end_step > step]
+    skip = amendment.skip_steps * (new.batch_at(step).sequences if new is not None and coming else 0)
     if amendment.skip_steps and not (past and coming and _go_on(past[-1], coming[0])):
         raise _no_skip(amendment, past, coming)
     # What the lock leaves out at this very step stays left out, unless it is said anew.
@@ -101,7 +101,7 @@ def joined(amendment: Amendment, new: ScheduleData | None) -> ScheduleData:
     segments = _merged([*past, *([replace(coming[0], skip=skip or held), *coming[1:]] if coming else [])])
     batches = [one for one in old.batches if one.first_step < step]
     if new is not None and coming:
-        here = replace(_batch_at(new, step), first_step=step)
+        here = replace(new.batch_at(step), first_step=step)
         for one in [here, *(one for one in new.batches if one.first_step > step)]:
             if not batches or batches[-1].sequences != one.sequences:
                 batches.append(one)
@@ -117,7 +117,7 @@ def goes_on(data: ScheduleData, step: int) -> bool:
 def goes_on_as_locked(amendment: Amendment, data: ScheduleData) -> bool:
     """Whether an amended run changes weights at the step inside of a phase, and as the lock does: at a stair."""
     lock, step = amendment.lock, amendment.step
-    is_inside = any(one.first_step < step < one.first_step + one.steps for one in lock.phases)
+    is_inside = any(one.first_step < step < one.end_step for one in lock.phases)
     was, now = (next((one for one in run.segments if one.first_step == step), None) for run in (lock.data, data))
     if not is_inside or was is None or now is None or any(one.first_step == step for one in data.batches):
         return False
@@ -134,11 +134,7 @@ def _from(segment: Segment, step: int) -> Segment:
     """The part of a segment from a step on. A skip before that part is no longer there."""
     if segment.first_step >= step:
         return segment
-    return Segment(step, segment.first_step + segment.steps - step, segment.sequence_length, segment.weights)
-
-
-def _batch_at(data: ScheduleData, step: int) -> Batch:
-    return [one for one in data.batches if one.first_step <= step][-1]
+    return Segment(step, segment.end_step - step, segment.sequence_length, segment.weights)
 
 
 def _go_on(one: Segment, following: Segment) -> bool:
@@ -178,7 +174,7 @@ def _next_skip(amendment: Amendment, coming: Sequence[Segment]) -> int | None:
     for before in amendment.lock.data.segments:
         for after in coming:
             first = max(before.first_step + 1, after.first_step, amendment.step + 1)
-            if first <= before.first_step + before.steps and first < after.first_step + after.steps:
+            if first <= before.end_step and first < after.end_step:
                 extra = (0,) * (len(after.weights) - len(before.weights))
                 if _go_on(replace(before, weights=before.weights + extra), after):
                     return first

@@ -23,6 +23,11 @@ class LockPhase:
     first_step: int
     steps: int
 
+    @property
+    def end_step(self) -> int:
+        """The first step after it."""
+        return self.first_step + self.steps
+
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
@@ -127,7 +132,7 @@ class Lock:
 
     def phase_of(self, step: int) -> LockPhase | None:
         """The phase that a step is in; None behind the run's last step."""
-        held = (phase for phase in self.phases if phase.first_step <= step < phase.first_step + phase.steps)
+        held = (phase for phase in self.phases if phase.first_step <= step < phase.end_step)
         return next(held, None)
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from operator import index
 from typing import SupportsIndex
 
 import numpy as np
 
 from mixture.errors import ScheduleError, nearest
-from mixture.schedule.fields import Batch, Domain
+from mixture.schedule.fields import ScheduleData
 from mixture.schedule.permute import I64
 
 
@@ -19,9 +19,9 @@ class Arguments:
     Raises ScheduleError. Booleans and floats are not integers: `counts(True)` is a mistake.
     """
 
-    def __init__(self, domains: Sequence[Domain], batches: Sequence[Batch], steps: int, sequences: int) -> None:
-        self._domains, self._batches, self._steps, self._sequences = domains, batches, steps, sequences
-        self._names = {domain.name: i for i, domain in enumerate(domains)}
+    def __init__(self, data: ScheduleData, sequences: int) -> None:
+        self._data, self._domains, self._steps, self._sequences = data, data.domains, data.steps, sequences
+        self._names = {domain.name: i for i, domain in enumerate(data.domains)}
 
     def step(self, step: int, *, end: bool = False) -> int:
         """A step of the run. end: `steps` is one as well. Code: `step-out-of-range`."""
@@ -91,10 +91,8 @@ class Arguments:
         """Consecutive slots that each of these steps has. Code: `slot-out-of-range`."""
         if not isinstance(slots, range):
             raise ScheduleError(f"slots {slots!r} are not a range", code="slot-out-of-range", hint="range(0, 8)")
-        ends = [batch.first_step for batch in self._batches[1:]] + [self._steps]
-        for batch, end in zip(self._batches, ends, strict=True):
-            is_read = first_step < end and batch.first_step < end_step
-            if is_read and not (0 <= slots.start <= slots.stop <= batch.sequences and slots.step == 1):
+        for batch in self._data.batches_of(range(first_step, end_step)):
+            if not (0 <= slots.start <= slots.stop <= batch.sequences and slots.step == 1):
                 raise ScheduleError(
                     f"slots {slots.start:,} to {slots.stop - 1:,} are not in a step of {batch.sequences:,} sequences",
                     code="slot-out-of-range",

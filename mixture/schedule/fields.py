@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
+from operator import attrgetter
 
 from mixture.errors import Place, ScheduleError
 from mixture.schedule.apportion import WHOLE
@@ -15,6 +17,7 @@ MAX_TOKENS = 1 << 62
 MAX_BLOCK_TOKENS = 1 << 48
 MAX_BATCH = 1 << 24
 """Sequences of a step. They are laid out at once, at 60 bytes each (measured)."""
+FIRST_STEP = attrgetter("first_step")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,11 @@ class Segment:
     weights: tuple[int, ...]
     skip: int = 0
 
+    @property
+    def end_step(self) -> int:
+        """The first step after it."""
+        return self.first_step + self.steps
+
 
 @dataclass(frozen=True, slots=True)
 class Batch:
@@ -67,7 +75,45 @@ class ScheduleData:
     @property
     def steps(self) -> int:
         """Steps of the whole run."""
-        return self.segments[-1].first_step + self.segments[-1].steps
+        return self.segments[-1].end_step
+
+    @property
+    def boundaries(self) -> list[int]:
+        """The steps at which a segment or a batch begins, in order."""
+        return sorted({*map(FIRST_STEP, self.segments), *map(FIRST_STEP, self.batches)})
+
+    @property
+    def batch_positions(self) -> list[int]:
+        """The position at which each batch begins, and after them the sequences of the whole run."""
+        ends = [*(batch.first_step for batch in self.batches[1:]), self.steps]
+        sizes = [(end - batch.first_step) * batch.sequences for batch, end in zip(self.batches, ends, strict=True)]
+        return list(accumulate(sizes, initial=0))
+
+    def segment_at(self, step: int) -> Segment:
+        """The segment that a step is in; the last one where the run ends before the step."""
+        return self.segments[bisect_right(self.segments, step, key=FIRST_STEP) - 1]
+
+    def segments_before(self, step: int) -> tuple[Segment, ...]:
+        """The segments that begin before a step."""
+        return self.segments[: bisect_left(self.segments, step, key=FIRST_STEP)]
+
+    def segments_from(self, step: int) -> tuple[Segment, ...]:
+        """The segment that a step is in, and those after it."""
+        return self.segments[bisect_right(self.segments, step, key=FIRST_STEP) - 1 :]
+
+    def batch_at(self, step: int) -> Batch:
+        """The batch of a step; the last one where the run ends before the step."""
+        return self.batches[bisect_right(self.batches, step, key=FIRST_STEP) - 1]
+
+    def batches_of(self, steps: range) -> tuple[Batch, ...]:
+        """The batches of consecutive steps, in order."""
+        first = bisect_right(self.batches, steps.start, key=FIRST_STEP) - 1
+        return self.batches[first : bisect_left(self.batches, steps.stop, key=FIRST_STEP)] if steps else ()
+
+    def drawn_before(self, step: int) -> list[int]:
+        """The indexes of the domains that have a weight before a step, in order."""
+        segments = self.segments_before(step)
+        return [d for d in range(len(self.domains)) if any(segment.weights[d] for segment in segments)]
 
     @property
     def pools(self) -> dict[str, int]:
@@ -134,8 +180,8 @@ def _check_segments(data: ScheduleData) -> None:
             raise _refuse(path, f"weights must be at least 0 and sum to 10^15, not {sum(segment.weights)}")
     for i, (a, b) in enumerate(pairwise(data.segments), start=1):
         path = f"segments[{i}]"
-        if b.first_step != a.first_step + a.steps:
-            raise _refuse(path, f"begins at step {b.first_step}, the one before ends at {a.first_step + a.steps}")
+        if b.first_step != a.end_step:
+            raise _refuse(path, f"begins at step {b.first_step}, the one before ends at {a.end_step}")
         same = (a.sequence_length, a.weights) == (b.sequence_length, b.weights)
         if same and b.skip == 0:
             raise _refuse(path, "has the length and weights of the one before: they are one segment")
@@ -156,9 +202,7 @@ def _check_batches(data: ScheduleData) -> None:
             raise _refuse(f"batches[{i}]", "is the same as the one before")
     if data.batches[-1].first_step >= data.steps:
         raise _refuse(f"batches[{len(data.batches) - 1}]", f"begins at or after the end, step {data.steps}")
-    ends = [batch.first_step for batch in data.batches[1:]] + [data.steps]
-    total = sum((end - batch.first_step) * batch.sequences for batch, end in zip(data.batches, ends, strict=True))
-    total += sum(segment.skip for segment in data.segments)
+    total = data.batch_positions[-1] + sum(segment.skip for segment in data.segments)
     if total > MAX_SEQUENCES:
         raise _refuse("batches", f"{total} sequences, those left out included, are more than 2^49")
     longest = max(segment.sequence_length for segment in data.segments)

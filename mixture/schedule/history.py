@@ -47,8 +47,7 @@ def _domain(domain: Domain) -> dict[str, object]:
 
 def history(data: ScheduleData, step: int) -> str:
     """SHA-256 (lower-case hex): equal in all schedules that read the same before `step`."""
-    segments = [segment for segment in data.segments if segment.first_step < step]
-    keep = [d for d in range(len(data.domains)) if any(segment.weights[d] for segment in segments)]
+    segments, keep = data.segments_before(step), data.drawn_before(step)
     keeps_all = len(keep) == len(data.domains)
     known = {
         "format": 1,

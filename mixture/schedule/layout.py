@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -12,7 +11,7 @@ import numpy as np
 from mixture.schedule.fields import Batch, ScheduleData, Segment
 from mixture.schedule.order import DomainOrder
 from mixture.schedule.permute import I64, key64
-from mixture.schedule.stretch import Stretch
+from mixture.schedule.step_slots import Stretch
 from mixture.schedule.tree import Tree
 
 
@@ -66,11 +65,9 @@ def lay_segments(
 
 def _parts(data: ScheduleData, segment: Segment) -> tuple[tuple[int, int, Batch], ...]:
     """The segment's steps by batch."""
-    end = segment.first_step + segment.steps
-    firsts = [batch.first_step for batch in data.batches]
-    low, high = bisect_right(firsts, segment.first_step), bisect_right(firsts, end - 1)
-    starts = [segment.first_step, *firsts[low:high], end]
-    return tuple((a, b, data.batches[low - 1 + i]) for i, (a, b) in enumerate(pairwise(starts)))
+    batches = data.batches_of(range(segment.first_step, segment.end_step))
+    bounds = [segment.first_step, *(batch.first_step for batch in batches[1:]), segment.end_step]
+    return tuple((a, b, batch) for (a, b), batch in zip(pairwise(bounds), batches, strict=True))
 
 
 def _lay(

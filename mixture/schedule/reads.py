@@ -14,7 +14,7 @@ import numpy as np
 
 from mixture.schedule.order import DomainOrder
 from mixture.schedule.permute import I64
-from mixture.schedule.stretch import Stretch
+from mixture.schedule.step_slots import Stretch
 from mixture.schedule.windows import Windows
 
 MOST_LOOKED_UP = 1 << 12

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mixture.schedule.permute import I64
-from mixture.schedule.stretch import Runs
+from mixture.schedule.step_slots import Runs
 
 
 @dataclass(frozen=True, slots=True)

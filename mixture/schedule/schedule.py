@@ -10,15 +10,15 @@ import numpy as np
 from mixture.errors import ScheduleError
 from mixture.schedule.arguments import Arguments
 from mixture.schedule.coverage import Coverage
+from mixture.schedule.draws import picked_sequences
 from mixture.schedule.fields import ScheduleData, check_fields
 from mixture.schedule.history import history
 from mixture.schedule.layout import LaidSegment, SegmentHandoff, lay_segments
 from mixture.schedule.order import DomainOrder, Permutations
 from mixture.schedule.permute import I64
-from mixture.schedule.picks import picked_sequences
 from mixture.schedule.reads import Draws, Read, ReadPlace, TokenRange
 from mixture.schedule.rows import Rows, bounds_by_domain, split_by_epoch
-from mixture.schedule.stretch import Stretch
+from mixture.schedule.step_slots import Stretch
 from mixture.schedule.windows import Windows
 
 CHUNK_ROWS = 1 << 19
@@ -46,13 +46,8 @@ class Schedule:
         self.names = tuple(domain.name for domain in data.domains)
         self.steps = data.steps
         self._batch_steps = [batch.first_step for batch in data.batches]
-        self._batch_positions = [0]
-        for batch, following in zip(data.batches, data.batches[1:], strict=False):
-            here = (following.first_step - batch.first_step) * batch.sequences
-            self._batch_positions.append(self._batch_positions[-1] + here)
-        last = data.batches[-1]
-        self.num_sequences = self._batch_positions[-1] + (self.steps - last.first_step) * last.sequences
-        self._arguments = Arguments(data.domains, data.batches, self.steps, self.num_sequences)
+        *self._batch_positions, self.num_sequences = data.batch_positions
+        self._arguments = Arguments(data, self.num_sequences)
         if like is not None and _ordering(like.data) != _ordering(data):
             like = None
         self._permutations: Permutations = like._permutations if like else Permutations(data.seed)
@@ -94,8 +89,7 @@ class Schedule:
 
     def batch_of(self, step: int) -> int:
         """Sequences of a step."""
-        step = self._arguments.step(step)
-        return self.positions_before(step + 1) - self.positions_before(step)
+        return self.data.batch_at(self._arguments.step(step)).sequences
 
     def length_of(self, step: int) -> int:
         """Tokens of a step's sequences."""

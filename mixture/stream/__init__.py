@@ -6,13 +6,14 @@ from mixture.stream.buffers import Buffers
 from mixture.stream.dtypes import ids_as, ids_dtype
 from mixture.stream.local import LocalStream, open_stream
 from mixture.stream.masks import ALWAYS, Masks, masks_for
-from mixture.stream.planned import PlannedSteps
+from mixture.stream.options import StreamOptions
+from mixture.stream.planned_steps import PlannedSteps
 from mixture.stream.ranks import check_divisible, check_rank, data_rank, rank_slots, slot_rank
 from mixture.stream.sample.file import write_sample
 from mixture.stream.sample.sample import Sample, choose_sample
 from mixture.stream.state import StreamState, read_state
 from mixture.stream.stream import Stream
-from mixture.stream.trace.back import Trace, TracedRead, trace_documents, trace_range, trace_token
+from mixture.stream.trace.document_reads import Trace, TracedRead, trace_documents, trace_range, trace_token
 from mixture.stream.trace.sums import ReadSoFar, ReadValue, read_so_far
 from mixture.stream.trace.takedown import masks_of, masks_of_lines
 from mixture.stream.trace.trace import DocumentPart, StoredDocument, TracedSequence, trace_step
@@ -37,6 +38,7 @@ __all__ = [
     "Sample",
     "StoredDocument",
     "Stream",
+    "StreamOptions",
     "StreamState",
     "Tokens",
     "Trace",

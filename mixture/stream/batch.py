@@ -131,14 +131,14 @@ def mask_bytes(width: int) -> int:
     return -(-width // 8)
 
 
-def row_parts(rows: int, row_bytes: int, spans: Spans | None, most: int) -> Iterator[slice]:
-    """The rows in parts of at most so many bytes of tokens and documents, of one row at least."""
+def row_parts(rows: int, row_bytes: int, spans: Spans | None, limit: int) -> Iterator[slice]:
+    """The rows in parts of at most that many bytes of tokens and documents, of one row at least."""
     ends = np.arange(1, rows + 1) * row_bytes
     if spans is not None:
         ends += spans.offsets[1:] * (spans.document.itemsize + spans.end.itemsize)
     start, before = 0, 0
     while start < rows:
-        stop = max(start + 1, int(np.searchsorted(ends, before + most, side="right")))
+        stop = max(start + 1, int(np.searchsorted(ends, before + limit, side="right")))
         yield slice(start, stop)
         start, before = stop, int(ends[stop - 1])
 

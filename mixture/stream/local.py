@@ -6,6 +6,7 @@ import os
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import chain, repeat
 from typing import Literal
@@ -20,7 +21,8 @@ from mixture.errors import StoreError
 from mixture.lock import Lock, read_lock
 from mixture.schedule import Schedule
 from mixture.stream.batch import Batch, Tokens
-from mixture.stream.planned import PlannedSteps
+from mixture.stream.options import StreamOptions
+from mixture.stream.planned_steps import PlannedSteps
 from mixture.stream.ranks import rank_slots
 from mixture.stream.reading_unit import unit_tokens
 from mixture.stream.stream import Stream
@@ -44,41 +46,16 @@ class LocalStream(Stream):
 
     store: Store
 
-    def __init__(
-        self,
-        lock: Lock,
-        store: Store,
-        *,
-        rank: int,
-        world_size: int,
-        first_step: int,
-        next_token: bool,
-        documents: bool,
-        uneven: bool,
-        dtype: npt.DTypeLike | None,
-        accept_content: str | None,
-        fetch_ahead: int = 0,
-    ) -> None:
-        super().__init__(
-            lock,
-            store,
-            rank=rank,
-            world_size=world_size,
-            first_step=first_step,
-            next_token=next_token,
-            documents=documents or store.packed is not None,
-            uneven=uneven,
-            dtype=dtype,
-            accept_content=accept_content,
-        )
+    def __init__(self, lock: Lock, store: Store, options: StreamOptions, *, fetch_ahead: int = 0) -> None:
+        super().__init__(lock, store, replace(options, documents=options.documents or store.packed is not None))
         schedule = self._schedule
-        self._drawn_from = np.flatnonzero(np.any(_weights(lock), axis=0))
-        self._names = [schedule.names[d] for d in self._drawn_from.tolist()]
+        drawn = schedule.data.drawn_before(self.steps)
+        self._names = [schedule.names[d] for d in drawn]
         self._tokens = np.array([domain.tokens for domain in schedule.data.domains], np.int64)
         self._number = np.zeros(len(schedule.names), np.int64)
-        self._number[self._drawn_from] = np.arange(len(self._names))
+        self._number[drawn] = np.arange(len(self._names))
         is_distant = store.is_distant
-        unit = unit_tokens(lock, store, world_size, self._drawn_from.tolist()) if is_distant else None
+        unit = unit_tokens(lock, store, options.world_size, drawn) if is_distant else None
         self._reader = store.reader(self._names, unit_tokens=unit)
         self._fetch_ahead = fetch_ahead if is_distant else 0
         self._whole_step = lru_cache(maxsize=STEPS_KEPT)(partial(_whole_step, schedule))
@@ -108,7 +85,7 @@ class LocalStream(Stream):
         """Ask the object store for rows of steps: how many bytes these are."""
         domain, first_token, length = planned.domain.reshape(-1), planned.first_token.reshape(-1), planned.length
         numbers = self._number[domain]
-        more = self._next_token & (first_token + length < self._tokens[domain])
+        more = self.options.next_token & (first_token + length < self._tokens[domain])
         for here, asked in ((~more, length), (more, length + 1)):
             if here.any():
                 self._reader.prefetch(numbers[here], first_token[here], asked)
@@ -116,9 +93,7 @@ class LocalStream(Stream):
 
     def _planned(self, steps: range) -> Iterator[PlannedSteps]:
         """Steps in order, as many together as the schedule works out at once."""
-        step, data = steps.start, self._schedule.data
-        batches, segments = (one.first_step for one in data.batches), (one.first_step for one in data.segments)
-        changes = sorted({*batches, *segments, self.steps})
+        step, changes = steps.start, [*self._schedule.data.boundaries, self.steps]
         ahead = 1
         while step < steps.stop:
             slots = rank_slots(self._schedule.batch_of(step), self.rank, self.world_size)
@@ -158,7 +133,7 @@ class LocalStream(Stream):
         """The batches of steps, read in one call: one that is kept keeps the memory of all."""
         domain, first_token, length = planned.domain.reshape(-1), planned.first_token.reshape(-1), planned.length
         numbers = self._number[domain]
-        if self._next_token:
+        if self.options.next_token:
             ids = self._with_next(numbers, first_token, length, self._tokens[domain])
         else:
             ids = self._rows(numbers, first_token, length)
@@ -174,13 +149,13 @@ class LocalStream(Stream):
                 planned.first_token,
                 self._spans(planned),
                 self._hidden(planned, by_step),
-                repeat(self._next_token),
+                repeat(self.options.next_token),
             )
         )
 
     def _spans(self, planned: PlannedSteps) -> Iterable[Spans | None]:
         """The documents of each step, where they are asked for."""
-        if not self._documents:
+        if not self.options.documents:
             return repeat(None)
         numbers, rows = self._number[planned.domain.reshape(-1)], planned.domain.shape[1]
         spans = self.store.spans(self._names, numbers, planned.first_token.reshape(-1), planned.length)
@@ -256,26 +231,14 @@ def open_stream(
     elif Verify(verify) is Verify.FULL and store.verified is not Verify.FULL:
         store = store.reopened(Verify.FULL)
     require_agreement(store, lock, accept_content=accept_content)
-    return LocalStream(
-        lock,
-        store,
-        rank=rank,
-        world_size=world_size,
-        first_step=first_step,
-        next_token=next_token,
-        documents=documents,
-        uneven=uneven,
-        dtype=dtype,
-        accept_content=accept_content,
-        fetch_ahead=fetch_ahead,
-    )
+    options = StreamOptions(
+        rank=rank, world_size=world_size, first_step=first_step, next_token=next_token, documents=documents,
+        uneven=uneven, dtype=dtype, accept_content=accept_content,
+    )  # fmt: skip
+    return LocalStream(lock, store, options, fetch_ahead=fetch_ahead)
 
 
 def _whole_step(schedule: Schedule, step: int) -> PlannedSteps:
     steps = range(step, step + 1)
     rows = schedule.rows(schedule.positions_before(step), schedule.batch_of(step))
     return PlannedSteps.of(steps, schedule.length_of(step), rows, steps)
-
-
-def _weights(lock: Lock) -> list[tuple[int, ...]]:
-    return [segment.weights for segment in lock.data.segments]

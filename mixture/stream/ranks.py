@@ -48,9 +48,8 @@ def data_rank(rank: int, world_size: int, replicas: int) -> tuple[int, int]:
 
 def check_divisible(data: ScheduleData, world_size: int, first_step: int) -> None:
     """Raise StreamError, `batch-not-divisible`, where a batch from a step on can not be shared out evenly."""
-    for i, batch in enumerate(data.batches):
-        ends = data.batches[i + 1].first_step if i + 1 < len(data.batches) else data.steps
-        if ends > first_step and batch.sequences % world_size:
+    for batch in data.batches_of(range(first_step, data.steps)):
+        if batch.sequences % world_size:
             fits = [n for n in range(1, batch.sequences + 1) if batch.sequences % n == 0]
             below, above = max(n for n in fits if n < world_size), [n for n in fits if n > world_size]
             near = f"{below} or {above[0]}" if above else str(below)

@@ -71,8 +71,7 @@ def read_state(state: Mapping[str, Any]) -> StreamState:
 
 def boundaries(schedule: Schedule, step: int) -> list[tuple[int, str]]:
     """(step, history) at the starts of the segments and batches that begin before a step."""
-    starts = {s.first_step for s in schedule.data.segments} | {b.first_step for b in schedule.data.batches}
-    return [(start, schedule.history(start)) for start in sorted(starts) if start < step]
+    return [(start, schedule.history(start)) for start in schedule.data.boundaries if start < step]
 
 
 def content_digest(schedule: Schedule, store: StoreDescription, step: int, masks: str | None) -> str:
@@ -84,8 +83,7 @@ def content_digest(schedule: Schedule, store: StoreDescription, step: int, masks
     canonical JSON of a list: [name, content] a domain, in the lock's order, and behind them, where there are masks,
     [their digest].
     """
-    segments = [segment for segment in schedule.data.segments if segment.first_step < step]
-    read = [name for d, name in enumerate(schedule.names) if any(segment.weights[d] for segment in segments)]
+    read = [schedule.names[d] for d in schedule.data.drawn_before(step)]
     return digest_of({name: store.domains[name].content for name in read}, masks, kind=kind_of(store, read))
 
 

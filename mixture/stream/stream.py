@@ -9,8 +9,6 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
-import numpy.typing as npt
-
 from mixture.data.layout import StoreDescription
 from mixture.data.store import disagreements
 from mixture.errors import StreamError
@@ -18,7 +16,7 @@ from mixture.lock import Lock
 from mixture.stream.batch import Batch
 from mixture.stream.dtypes import ids_as, ids_dtype
 from mixture.stream.masks import masks_for
-from mixture.stream.ranks import check_divisible, check_rank
+from mixture.stream.options import StreamOptions
 from mixture.stream.state import (
     AcceptedContent,
     StreamState,
@@ -38,39 +36,24 @@ class Stream(ABC):
     Schedule, states and refusals are worked out here, from the lock and what is known of the store; where rows come
     from is a matter of each kind of stream.
 
+    options: what it was opened with
     domains: names of the lock's domains; `Batch.domain` counts in them
     step:    the next step to read
     steps:   where the run ends
     """
 
-    def __init__(
-        self,
-        lock: Lock,
-        store: StoreDescription,
-        *,
-        rank: int,
-        world_size: int,
-        first_step: int,
-        next_token: bool,
-        documents: bool,
-        uneven: bool,
-        dtype: npt.DTypeLike | None,
-        accept_content: str | None,
-    ) -> None:
-        schedule = lock.schedule()
-        check_rank(rank, world_size)
+    def __init__(self, lock: Lock, store: StoreDescription, options: StreamOptions) -> None:
+        schedule, first_step, accept_content = lock.schedule(), options.first_step, options.accept_content
         schedule.positions_before(first_step)
-        if not uneven:
-            check_divisible(schedule.data, world_size, first_step)
-        self.lock, self.store, self.rank, self.world_size = lock, store, rank, world_size
+        options.check_batches(schedule.data, first_step)
+        self.lock, self.store, self.options = lock, store, options
+        self.rank, self.world_size = options.rank, options.world_size
         self.domains = schedule.names
         self.step, self.steps = first_step, schedule.steps
         self._schedule = schedule
         self._masks = masks_for(lock)
-        self._next_token, self._documents, self._uneven = next_token, documents, uneven
-        self._dtype = ids_dtype(dtype, store.dtype)
+        self._dtype = ids_dtype(options.dtype, store.dtype)
         self._wrap: Callable[[Iterator[Batch]], Iterator[Batch]] | None = None
-        self._accept_content = accept_content
         self._accepted: list[AcceptedContent] = []
         if accept_content and disagreements(store, lock):
             expected = digest_of(lock.content, kind=kind_of(store, lock.content))
@@ -106,8 +89,7 @@ class Stream(ABC):
             raise StreamError(
                 f"{steps} are not steps of a run of {self.steps:,}", code="steps-invalid", hint="ascending, from 0"
             )
-        if not self._uneven:
-            check_divisible(self._schedule.data, self.world_size, steps.start)
+        self.options.check_batches(self._schedule.data, steps.start)
         return self._given_each(steps)
 
     def length_of(self, step: int) -> int:
@@ -167,14 +149,13 @@ class Stream(ABC):
             raise self._started("load the state")
         saved = read_state(state)
         check_history(self._schedule, saved)
-        if not self._uneven:
-            check_divisible(self._schedule.data, self.world_size, saved.step)
+        self.options.check_batches(self._schedule.data, saved.step)
         content = self.content(saved.step)
         accepted = list(saved.accepted)
         if content != saved.content:
-            if not self._accept_content:
+            if not (reason := self.options.accept_content):
                 raise content_differs(self._schedule, self.store, saved, content)
-            accepted.append(AcceptedContent(step=saved.step, content=saved.content, reason=self._accept_content))
+            accepted.append(AcceptedContent(step=saved.step, content=saved.content, reason=reason))
         else:
             # What was accepted on opening stands, though the domains that differ may not have been read yet.
             known = {kept.content for kept in accepted}

@@ -9,7 +9,7 @@ import numpy as np
 from stream_helpers import lock_over
 
 from mixture.adapters.columns import IGNORED, Column, Columns
-from mixture.adapters.sources import StepSource
+from mixture.adapters.rank_reader import StepSource
 from mixture.data.derived import pack_store
 from mixture.data.store import Store, open_store
 from mixture.stream import open_stream

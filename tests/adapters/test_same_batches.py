@@ -16,7 +16,7 @@ from stream_helpers import lock_over
 
 from mixture.adapters.columns import Columns
 from mixture.adapters.datasets import iterable_dataset
-from mixture.adapters.sources import SequenceSource, StepSource
+from mixture.adapters.rank_reader import SequenceSource, StepSource
 from mixture.data.store import Store
 from mixture.lock import Lock
 from mixture.stream import open_stream

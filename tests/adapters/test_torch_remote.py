@@ -14,7 +14,7 @@ from api_helpers import serving
 from service_process import NAME, shown
 
 from mixture.adapters.columns import Column, Columns
-from mixture.adapters.sources import SequenceSource, StepSource
+from mixture.adapters.rank_reader import SequenceSource, StepSource
 from mixture.api.app import create_app
 from mixture.api.settings import Settings
 from mixture.client import open_remote_stream

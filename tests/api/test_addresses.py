@@ -47,7 +47,7 @@ def test_below_a_prefix_hints_and_methods_are_those_of_the_address(make_app):
     [
         ("mixtures/demo/composition?points=5000", "1 to 1000 parts"),
         ("mixtures/demo@sha256:12/plan", "name@sha256:<digest>"),
-        ("mixtures/demo/positions?at=8788992", "positions are 0 to 8,788,991"),
+        ("mixtures/demo/positions?position=8788992", "positions are 0 to 8,788,991"),
     ],
 )
 def test_what_is_wrong_is_said_in_words(client: httpx2.Client, address: str, words: str):

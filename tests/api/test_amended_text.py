@@ -93,28 +93,28 @@ def test_that_no_store_has_the_text_is_said(app, send, folder):
 
 
 def test_documents_are_taken_down_by_id_where_the_text_is(app, send, folder, base, tmp_path):
-    asked = {"base": base, "at_step": STEP, "masks": [{"document": DOCUMENT}]}
+    asked = {"base": base, "step": STEP, "masks": [{"document": DOCUMENT}]}
     made = send("POST", "/v1/mixtures/less/amendments", asked, status=201)
     expected = down_by_file(folder, tmp_path, amend(read_lock(folder / "mixture.lock.json"), STEP))
     found = parse_lock(ask(app, "GET", "/v1/mixtures/less/lock").content, place=Place(file="it"))
     assert (found.masks, made["masks"], made["batches"]) == (expected.masks, len(expected.masks), True)
     assert {mask.first_step for mask in found.masks} == {STEP}
-    (row,) = ask(app, "GET", f"/v1/mixtures/less/traces?document={DOCUMENT}&from_step={STEP}").json()["items"]
+    (row,) = ask(app, "GET", f"/v1/mixtures/less/traces?document={DOCUMENT}&first_step={STEP}").json()["items"]
     assert row["times"] == row["times_down"] > 0
-    place = "&".join(f"{name}={row[name]}" for name in ("domain", "first_token", "from_step"))
+    place = "&".join(f"{name}={row[name]}" for name in ("domain", "first_token", "first_step"))
     reads = ask(app, "GET", f"/v1/mixtures/less/reads?{place}&tokens={row['tokens'] - 1}").json()
     assert reads["times"] == reads["times_down"]
-    page = ask(app, "GET", f"/mixtures/less/trace?document={DOCUMENT}&from_step={STEP}").text
+    page = ask(app, "GET", f"/mixtures/less/trace?document={DOCUMENT}&first_step={STEP}").text
     assert f"<b>{row['times']} places</b> from step {STEP} on, all taken down: none is read." in page
     whole = ask(app, "GET", f"/mixtures/less/trace?document={DOCUMENT}").text
     assert f"</b> in all, {row['times']} of them taken down, first at " in whole
 
 
 def test_what_can_not_be_taken_down_by_id_is_refused_with_its_place(app, send, base):
-    asked = {"base": base, "at_step": STEP, "dry_run": True}
+    asked = {"base": base, "step": STEP, "dry_run": True}
     here = f"/v1/mixtures/{NAME}/amendments"
     unknown = [{"document": DOCUMENT}, {"document": "asyncio/bass_events.py"}]
-    refused = send("POST", here, asked | {"masks": unknown}, status=422, code="document-unknown")
+    refused = send("POST", here, asked | {"masks": unknown}, status=422, code="unknown-document")
     assert refused["errors"][0]["pointer"] == "/masks/1"
     early = [{"document": DOCUMENT, "first_step": STEP - 1}]
     send("POST", here, asked | {"masks": early}, status=422, code="mask-invalid")
@@ -124,7 +124,7 @@ def test_what_can_not_be_taken_down_by_id_is_refused_with_its_place(app, send, b
 
 
 def test_tables_that_are_not_given_are_those_of_the_base(send, folder, base):
-    asked = {"base": base, "at_step": STEP, "dry_run": True, "spec": SPEC.replace("2000", "2500")}
+    asked = {"base": base, "step": STEP, "dry_run": True, "spec": SPEC.replace("2000", "2500")}
     made = send("POST", f"/v1/mixtures/{NAME}/amendments", asked)
     assert (made["steps_before"], made["steps"]) == (2000, 2500)
     missing = asked | {"spec": asked["spec"].replace("catalog: store", "catalog: stone")}
@@ -134,11 +134,11 @@ def test_tables_that_are_not_given_are_those_of_the_base(send, folder, base):
 
 def test_what_a_base_is_and_where_an_amendment_of_a_built_in_mixture_goes_is_said(send, base):
     here = f"/v1/mixtures/{NAME}/amendments"
-    refused = send("POST", here, {"at_step": STEP, "skip_steps": 1}, status=422, code="invalid-request")
+    refused = send("POST", here, {"step": STEP, "skip_steps": 1}, status=422, code="invalid-request")
     assert refused["detail"].startswith("body /base: ")
     assert "GET /v1/mixtures/NAME" in refused["hint"]
-    refused = send("POST", here, {"base": NAME, "at_step": STEP}, status=422, code="base-invalid")
+    refused = send("POST", here, {"base": NAME, "step": STEP}, status=422, code="base-invalid")
     assert base in refused["hint"]
-    refused = send("POST", here, {"base": base, "at_step": STEP}, status=409, code="name-built-in")
+    refused = send("POST", here, {"base": base, "step": STEP}, status=409, code="name-built-in")
     assert "POST /v1/mixtures/NEWNAME/amendments" in refused["hint"]
     assert base in refused["hint"]

@@ -99,7 +99,7 @@ def run_at(send, step, mixture="small", **fields):
 
 
 def amended(first, **fields):
-    return {"base": first["ref"], "at_step": 40, **LARGER, **fields}
+    return {"base": first["ref"], "step": 40, **LARGER, **fields}
 
 
 def test_a_lock_that_amends_is_published_with_the_figures_of_the_amended_run(app, send, first, tmp_path):
@@ -172,12 +172,12 @@ def test_the_service_amends_its_own_lock_and_moves_the_name(app, send, first, tm
     assert get(app, f"/v1/mixtures/{first['ref']}")["digest"] == old.digest, "the old one stays under its digest"
     assert send("POST", "/v1/mixtures/small/amendments", asked) == made, "sending it again changes nothing"
     assert len(get(app, "/v1/mixtures/small/moves")["items"]) == 2
-    send("POST", "/v1/mixtures/small/amendments", amended(first, at_step=50), status=409, code="name-conflict")
+    send("POST", "/v1/mixtures/small/amendments", amended(first, step=50), status=409, code="name-conflict")
 
 
 def test_text_is_left_out_and_taken_down_without_a_spec(app, send, first):
     mask = {"domain": "a", "first_token": 640, "tokens": 64}
-    asked = {"base": first["ref"], "at_step": 30, "skip_steps": 2, "masks": [mask], "reason": "a loss spike"}
+    asked = {"base": first["ref"], "step": 30, "skip_steps": 2, "masks": [mask], "reason": "a loss spike"}
     made = send("POST", "/v1/mixtures/small/amendments", asked)
     old, new = lock_of(app, first["ref"]), lock_of(app, "small")
     assert new == amend(old, 30, skip_steps=2, masks=[Mask(30, "a", 640, 64)], reason="a loss spike")
@@ -190,7 +190,7 @@ def test_text_is_left_out_and_taken_down_without_a_spec(app, send, first):
     [
         ({"base": "small"}, 422, "base-invalid"),
         ({"base": f"small@sha256:{'0' * 64}"}, 404, "unknown-mixture"),
-        ({"at_step": 101}, 422, "amend-outside-run"),
+        ({"step": 101}, 422, "amend-outside-run"),
         ({"skip_steps": 1}, 422, "skip-not-here"),
         ({"spec": None}, 422, "invalid-request"),
         ({"tables": {"cells.csv": MORE.replace("a,200000", "a,200001")}}, 422, "domain-changed"),
@@ -212,7 +212,7 @@ def test_an_amendment_takes_a_token_that_may_publish(app, first):
 
 def test_a_built_in_mixture_is_amended_under_another_name(app, send):
     demo = get(app, "/v1/mixtures/demo")
-    asked = {"base": demo["ref"], "at_step": 100, "skip_steps": 4}
+    asked = {"base": demo["ref"], "step": 100, "skip_steps": 4}
     send("POST", "/v1/mixtures/demo/amendments", asked, status=409, code="name-built-in")
     assert send("POST", "/v1/mixtures/demo/amendments", asked | {"dry_run": True})["published"] is False
     made = send("POST", "/v1/mixtures/my-demo/amendments", asked, status=201)
@@ -233,7 +233,7 @@ def test_what_a_run_has_read_is_not_rewritten(app, send, first):
     refused = send("PUT", "/v1/mixtures/small", seeded, status=409, code="run-consumed", If_Match=tag)
     assert refused["facts"]["runs"][0]["parts_at"] == 0
     assert get(app, "/v1/mixtures/small")["digest"] == first["digest"]
-    send("POST", "/v1/mixtures/small/amendments", amended(first, at_step=41))
+    send("POST", "/v1/mixtures/small/amendments", amended(first, step=41))
 
 
 def test_runs_stand_in_the_way_only_of_what_they_have_read(app, send, first):
@@ -260,7 +260,7 @@ def test_the_lineage_leads_to_the_locks_that_are_here(app, send, first):
     assert plain["resumable"] == [{"lock": first["digest"], "up_to_step": 100, "own": True}]
     assert [one["digest"] for one in plain["versions"]] == [first["digest"]]
     second = send("POST", "/v1/mixtures/small/amendments", amended(first, reason="more"))
-    third = send("POST", "/v1/mixtures/small/amendments", {"base": second["ref"], "at_step": 60, "skip_steps": 1})
+    third = send("POST", "/v1/mixtures/small/amendments", {"base": second["ref"], "step": 60, "skip_steps": 1})
     found = get(app, "/v1/mixtures/small/lineage")
     one, two = found["amendments"]
     assert (one["step"], one["amended"], one["made"], one["reason"]) == (40, first["digest"], second["digest"], "more")
@@ -282,7 +282,7 @@ def test_every_route_and_page_of_an_amended_mixture_answers(app, send, first):
     for address in (
         here, f"{here}/plan", f"{here}/lock", f"{here}/spec", f"{here}/moves", f"{here}/lineage",
         f"{here}/composition", f"{here}/composition?by=kind&points=7", f"{here}/composition?phase=first@40",
-        f"{here}/positions?start=0&count=9", f"{here}/counts?step=40", f"{here}/find?domain=d&token=0",
+        f"{here}/positions?first_position=0&last_position=8", f"{here}/counts?step=40", f"{here}/find?domain=d&token=0",
         f"{here}/handoffs", f"{here}/history?step=40", f"{here}/steps/40", f"{here}/steps/149/sequences",
         "/v1/catalogs/small", "/v1/catalogs/small/domains", "/v1/catalogs/small/domains/d", "/v1/catalogs",
         "/v1/catalogs/small/sums?by=kind", "/v1/mixtures", f"{here}/diff/{first['ref']}",
@@ -323,7 +323,7 @@ def test_weights_that_are_fitted_again_are_in_the_preview_and_are_kept_where_tha
     # Of 512,000 tokens a has its 200,000, b its 90,000 and c the rest; of 256,000 each has a third, b 85,333.
     first = send("PUT", "/v1/mixtures/small", {"spec": FITTED, "tables": {"cells.csv": CELLS}}, status=201)
     (old,) = lock_of(app, "small").data.segments
-    shorter = {"base": first["ref"], "at_step": 200, "spec": FITTED.replace("1000 steps", "500 steps")}
+    shorter = {"base": first["ref"], "step": 200, "spec": FITTED.replace("1000 steps", "500 steps")}
 
     def found(answer):
         return [one for one in answer["findings"] if one["code"].startswith("weights-")]
@@ -341,7 +341,7 @@ def test_weights_that_are_fitted_again_are_in_the_preview_and_are_kept_where_tha
     (new,) = lock_of(app, "small").data.segments
     assert (new.steps, new.weights) == (500, old.weights)
     # Without a spec the weights go on; the lock is still what spec and tables give, here and where it is published.
-    skip = {"base": kept["ref"], "at_step": 300, "skip_steps": 5}
+    skip = {"base": kept["ref"], "step": 300, "skip_steps": 5}
     again = send("POST", "/v1/mixtures/small/amendments", skip)
     assert {one.weights for one in lock_of(app, "small").data.segments} == {old.weights}
     copy = {"spec": shorter["spec"], "tables": {"cells.csv": CELLS}, "lock": lock_text(lock_of(app, "small"))}

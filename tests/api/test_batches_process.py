@@ -115,7 +115,7 @@ def test_health_is_answered_beside_slow_requests_and_streams(service: ServicePro
             assert one.recv(MEBIBYTE)
 
     def ask_slowly() -> None:
-        with httpx2.stream("GET", f"{service.url}/positions?count=20000", timeout=120) as answer:
+        with httpx2.stream("GET", f"{service.url}/positions?last_position=19999", timeout=120) as answer:
             pieces = answer.raise_for_status().iter_raw()
             assert next(pieces)
             begun.release()
@@ -147,7 +147,7 @@ def test_told_to_end_the_service_ends_its_streams_with_a_frame_that_says_so(tmp_
         begun = threading.Barrier(9)
 
         def read(rank: int) -> dict[str, str]:
-            body = urllib.request.urlopen(f"{service.url}/batches?steps=5000&world_size=8&rank={rank}", timeout=30)
+            body = urllib.request.urlopen(f"{service.url}/batches?last_step=4999&world_size=8&rank={rank}", timeout=30)
             reader = pa.ipc.open_stream(body)
             said: dict[bytes, bytes] = {}
             whole = 0
@@ -180,7 +180,7 @@ def test_a_store_that_fails_in_the_middle_leaves_no_body_that_could_be_taken_for
     with ServiceProcess(what) as service:
         httpx2.get(f"{service.url}/store").raise_for_status()  # it was opened, whole
         web.rename(away)
-        body = urllib.request.urlopen(f"{service.url}/batches?steps=30", timeout=30)
+        body = urllib.request.urlopen(f"{service.url}/batches?last_step=29", timeout=30)
         reader = pa.ipc.open_stream(body)
         whole = 0
         while True:
@@ -213,13 +213,13 @@ def test_a_store_that_is_written_to_in_place_is_not_streamed_and_the_service_goe
     what = made_in(tmp_path, CODE_THEN_WEB, 30)
     web = next(path for path in what.store.path.rglob("*.arrow") if "web" in str(path))
     with ServiceProcess(what) as service:
-        assert httpx2.get(f"{service.url}/batches?steps=30").status_code == 200  # all files are open
+        assert httpx2.get(f"{service.url}/batches?last_step=29").status_code == 200  # all files are open
         if harm == "cut short":
             os.truncate(web, 5000)
         else:
             with web.open("r+b") as file:
                 file.write(bytes(web.stat().st_size))
-        body = urllib.request.urlopen(f"{service.url}/batches?steps=30", timeout=30)
+        body = urllib.request.urlopen(f"{service.url}/batches?last_step=29", timeout=30)
         reader = pa.ipc.open_stream(body)
         said: dict[bytes, bytes] = {}
         while b"mixture.end" not in said:

@@ -199,7 +199,7 @@ def test_a_folder_that_is_rewritten_gives_the_old_answers_and_then_the_new_ones(
 
 
 TEXTS = ("", "/spec", "/plan")
-PARTS = ("/spec", "/plan", "/lock", "/composition", "/counts?step=5", "/positions?start=0&count=20")
+PARTS = ("/spec", "/plan", "/lock", "/composition", "/counts?step=5", "/positions?first_position=0&last_position=19")
 
 
 def texts(app, digest: str) -> list[str]:

@@ -125,7 +125,7 @@ def test_what_can_not_be_written_is_a_problem_with_a_code(path, query, status, e
 
 
 def test_documents_that_a_catalog_does_not_count_are_a_problem(client: httpx2.Client):
-    assert code(client.get("/v1/mixtures/marin-535b-a23b/exports/hf")) == (422, "documents-unknown")
+    assert code(client.get("/v1/mixtures/marin-535b-a23b/exports/hf")) == (422, "missing-column")
     said = client.get("/v1/mixtures/marin-535b-a23b/exports/hf", params={"unit": "sequences"})
     assert len(said.raise_for_status().json()["files"]) == 3
 

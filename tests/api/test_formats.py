@@ -16,7 +16,7 @@ from mixture_folder import write_mixture
 
 from mixture.api.answers.formats import Format, json_bytes
 from mixture.api.answers.tables import table_answer
-from mixture.api.middleware.caching import Lifetime
+from mixture.api.middleware.http_caching import Lifetime
 from mixture.api.routes.publishing import SPEC
 from mixture.planning.catalog import read_catalog
 

@@ -40,7 +40,10 @@ PARAMETERS = {
     "format": "levanter",
 }
 """What stands in a path. A route with another parameter has it put here."""
-QUERIES = {"/v1/mixtures/{ref}/composition": "?points=400", "/v1/mixtures/{ref}/positions": "?start=0&count=100000"}
+QUERIES = {
+    "/v1/mixtures/{ref}/composition": "?points=400",
+    "/v1/mixtures/{ref}/positions": "?first_position=0&last_position=99999",
+}
 POLITE = ("/healthz", "/v1/mixtures/demo")
 
 QUIET_SECONDS = 5.0

@@ -154,9 +154,9 @@ def test_long_headers_and_queries_of_very_many_parameters_are_refused_before_the
         assert (answer.status_code, answer.headers["x-error-code"]) == (431, "header-too-long")
         assert header.lower() in answer.json()["detail"]
         assert ask(app, "GET", "/v1/mixtures", headers={header: "," * 8192}).status_code != 431
-    answer = ask(app, "GET", "/v1/mixtures/demo/positions?" + "&".join(["at=1"] * 1101))
+    answer = ask(app, "GET", "/v1/mixtures/demo/positions?" + "&".join(["position=1"] * 1101))
     assert (answer.status_code, answer.headers["x-error-code"]) == (414, "query-too-long")
-    assert ask(app, "GET", "/v1/mixtures/demo/positions?" + "&".join(["at=1"] * 1000)).status_code == 200
+    assert ask(app, "GET", "/v1/mixtures/demo/positions?" + "&".join(["position=1"] * 1000)).status_code == 200
 
 
 def test_a_client_that_left_before_its_body_was_there_is_no_error_of_the_service(make_app, caplog):

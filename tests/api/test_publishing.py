@@ -385,8 +385,8 @@ def test_publishing_takes_a_token_with_the_scope(app, secret):
     repository.revoke_token(token.id)
     for authorization, status, code in [
         ({}, 401, "token-missing"),
-        ({"Authorization": "Bearer nonsense"}, 401, "token-unknown"),
-        ({"Authorization": f"Bearer {revoked}"}, 401, "token-unknown"),
+        ({"Authorization": "Bearer nonsense"}, 401, "token-invalid"),
+        ({"Authorization": f"Bearer {revoked}"}, 401, "token-invalid"),
         ({"Authorization": f"Basic {secret}"}, 401, "authorization-invalid"),
         ({"Authorization": f"Bearer {runner}"}, 403, "scope-missing"),
     ]:

@@ -44,7 +44,11 @@ def refused(answer: httpx2.Response, name: str) -> dict[str, object]:
     [
         ("/v1/mixtures/demo/composition?stpe=5", "stpe", "did you mean 'step'?"),
         ("/v1/mixtures/demo/composition.csv?by=kind&wher=true", "wher", "did you mean 'where'?"),
-        ("/v1/mixtures/demo/positions?start=0&cuont=10", "cuont", "did you mean 'count'?"),
+        (
+            "/v1/mixtures/demo/positions?first_position=0&last_positon=10",
+            "last_positon",
+            "did you mean 'last_position'?",
+        ),
         ("/v1/mixtures/demo/history?steps=5", "steps", "did you mean 'step'?"),
         ("/v1/mixtures/demo/batches?rnak=3", "rnak", "did you mean 'rank'?"),
         ("/v1/catalogs/demo/sums?group=kind", "group", "its parameters: by, where"),
@@ -93,7 +97,7 @@ def test_what_has_one_value_stands_once(client: httpx2.Client, path: str, name: 
 
 
 @pytest.mark.parametrize(
-    "address", ["positions?at=3&at=1&at=3", "counts?step=0&step=5&step=5", "history?step=0&step=1"]
+    "address", ["positions?position=3&position=1&position=3", "counts?step=0&step=5&step=5", "history?step=0&step=1"]
 )
 def test_what_is_a_list_may_stand_any_number_of_times(client: httpx2.Client, address: str):
     items = client.get(f"/v1/mixtures/demo/{address}").raise_for_status().json()["items"]
@@ -109,8 +113,8 @@ def test_what_is_a_list_may_stand_any_number_of_times(client: httpx2.Client, add
         ("composition?step=%201", "query", "/step", None),
         ("composition?step=\u0661", "query", "/step", None),
         ("composition?step=", "query", "/step", None),
-        ("positions?at=0,7", "query", "/at", "at=0&at=7"),
-        ("positions?at=0;7", "query", "/at", None),
+        ("positions?position=0,7", "query", "/position", "position=0&position=7"),
+        ("positions?position=0;7", "query", "/position", None),
         ("counts?step=0&step=1e3", "query", "/step", None),
         ("steps/1_000", "path", "/step", None),
         ("steps/1.0/sequences", "path", "/step", None),

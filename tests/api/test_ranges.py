@@ -11,7 +11,7 @@ from api_helpers import serving
 from mixture.api.middleware import ranges
 
 WHOLE = "/v1/catalogs/demo/domains.parquet"
-LONG = "/v1/mixtures/demo/positions.parquet?start=0&count=30000"
+LONG = "/v1/mixtures/demo/positions.parquet?first_position=0&last_position=29999"
 ADDRESSES = (WHOLE, "/v1/catalogs/demo/domains.csv", "/mixtures/demo.csv", "/mixtures/demo.parquet", LONG,
              "/v1/mixtures/demo/composition.arrow")  # fmt: skip
 
@@ -101,7 +101,7 @@ def test_a_reader_of_parquet_by_url_reads_the_columns_that_it_asks_for(client):
 def test_few_answers_are_made_at_a_time_to_give_parts_of(client, monkeypatch):
     monkeypatch.setattr("mixture.api.middleware.ranges._MAKING", threading.BoundedSemaphore(1))
     monkeypatch.setattr("mixture.api.middleware.ranges.WAIT_SECONDS", 0.01)
-    address = "/v1/mixtures/demo/positions.csv?start=77&count=1234"
+    address = "/v1/mixtures/demo/positions.csv?first_position=77&last_position=1310"
     with ranges._MAKING:
         answer = client.get(address, headers={"Range": "bytes=0-9"})
         assert (answer.status_code, answer.headers["x-error-code"]) == (503, "busy")

@@ -65,4 +65,4 @@ def test_a_revoked_token_ends_its_events_and_its_slow_answers_in_every_copy_and_
             repository.add_progress(run, step=3, loss=None, key=None, by="stays")
             assert any('"step":3' in line for line in lines), "the other token's stream goes on"
         refused = copy.get(address, headers=bearer(secret))
-        assert (refused.status_code, refused.headers["X-Error-Code"]) == (401, "token-unknown")
+        assert (refused.status_code, refused.headers["X-Error-Code"]) == (401, "token-invalid")

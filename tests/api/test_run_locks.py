@@ -62,7 +62,7 @@ def run(send, first):
 @pytest.fixture
 def second(send, first, run):
     """The mixture amended at step 40."""
-    body = {"base": first["ref"], "at_step": 40, "reason": "more", **LONGER, "spec": RESHARED}
+    body = {"base": first["ref"], "step": 40, "reason": "more", **LONGER, "spec": RESHARED}
     return send("POST", "/v1/mixtures/small/amendments", body)
 
 
@@ -125,10 +125,10 @@ def test_what_a_lock_does_not_have_is_refused(app, send, first, run, second):
 
 def test_what_was_read_under_the_amended_lock_is_not_rewritten_either(app, send, first, run, second):
     send("POST", f"{run}/progress", {"step": 60, "lock": second["digest"]}, status=201)
-    body = {"base": second["ref"], "at_step": 50, "skip_steps": 1}
+    body = {"base": second["ref"], "step": 50, "skip_steps": 1}
     refused = send("POST", "/v1/mixtures/small/amendments", body, status=409, code="run-consumed")
     assert refused["facts"]["runs"][0]["parts_at"] == 50
-    send("POST", "/v1/mixtures/small/amendments", body | {"at_step": 60})
+    send("POST", "/v1/mixtures/small/amendments", body | {"step": 60})
 
 
 def test_a_job_started_anew_with_the_amended_lock_is_the_same_run(app, send, first, run, second):
@@ -150,7 +150,7 @@ def test_the_page_of_a_run_marks_its_amendments(app, send, first, run, second):
 
 
 def test_a_run_is_found_under_every_mixture_that_it_was_of(app, send, first, run):
-    other = {"base": first["ref"], "at_step": 40, **LONGER, "spec": RESHARED}
+    other = {"base": first["ref"], "step": 40, **LONGER, "spec": RESHARED}
     moved = send("POST", "/v1/mixtures/longer/amendments", other, status=201)
     send("PUT", "/v1/mixtures/stranger", SMALL | {"spec": SPEC + "seed: 7\n"}, status=201)
     send("POST", f"{run}/progress", {"step": 41, "lock": moved["digest"]}, status=201)
@@ -160,5 +160,5 @@ def test_a_run_is_found_under_every_mixture_that_it_was_of(app, send, first, run
         assert [one["id"] for one in get(app, f"/v1/runs?mixture={mixture}")["items"]] == [shown["id"]], mixture
     assert get(app, "/v1/runs?mixture=stranger")["items"] == []
     assert get(app, f"/v1/runs?mixture=small@sha256:{moved['digest']}")["items"] == []
-    skip = {"base": first["ref"], "at_step": 10, "skip_steps": 1}
+    skip = {"base": first["ref"], "step": 10, "skip_steps": 1}
     assert send("POST", "/v1/mixtures/small/amendments", skip)["published"], "the run reads by another name's lock now"

@@ -163,7 +163,7 @@ def test_counts_and_what_is_found_come_as_tables_in_long_form(client: httpx2.Cli
     address = f"{here}/find?domain=c12q3&token=5000000"
     places = client.get(address).json()["items"]
     assert places
-    placed = client.get(f"{here}/positions", params={"at": [one["position"] for one in places]}).json()["items"]
+    placed = client.get(f"{here}/positions", params={"position": [one["position"] for one in places]}).json()["items"]
     assert places == [{name: one[name] for name in ("position", "step", "slot", "epoch")} for one in placed]
     assert table_at(client, address, form) == places
     address = f"{here}/crossings?epochs=1&epochs=4&domain=c27q0&domain=c13q0"
@@ -196,8 +196,9 @@ def test_many_who_ask_at_once_get_what_one_gets(make_app):
     for _ in range(40):
         step = rng.randrange(390_251)
         addresses += [
-            f"{here}/positions?start={rng.randrange(4_395_000_000)}&count={rng.randrange(2_000)}",
-            f"{here}/positions?at={rng.randrange(4_395_000_000)}&at={rng.randrange(4_395_000_000)}",
+            f"{here}/positions?first_position={(first := rng.randrange(4_395_000_000))}"
+            f"&last_position={first + rng.randrange(2_000)}",
+            f"{here}/positions?position={rng.randrange(4_395_000_000)}&position={rng.randrange(4_395_000_000)}",
             f"{here}/find?domain=c{rng.randrange(40):02}q{rng.randrange(5)}&token={rng.randrange(10**9)}",
             f"{here}/composition?step={step}&by=cluster",
             f"{here}/counts?step={step}",

@@ -92,7 +92,9 @@ def test_a_step_leads_to_its_sequences(client: httpx2.Client):
 def test_pages_of_slots_make_the_whole_step(app: FastAPI):
     for step, size in ((3, 24), (16, 24), (17, 10), (29, 10)):
         first = ask(app, "GET", f"/v1/mixtures/small/steps/{step}").json()["first_position"]
-        rows = ask(app, "GET", f"/v1/mixtures/small/positions?start={first}&count={size}").json()["items"]
+        rows = ask(
+            app, "GET", f"/v1/mixtures/small/positions?first_position={first}&last_position={first + size - 1}"
+        ).json()["items"]
         items = all_items(app, f"/v1/mixtures/small/steps/{step}/sequences?limit=7")
         assert [{k: v for k, v in one.items() if k != "documents"} for one in items] == rows
 
@@ -216,7 +218,7 @@ def test_a_table_that_has_too_many_rows_is_refused_and_not_cut(make_app):
     app = make_app(max_rows=100, mixtures_dirs=(MIXTURES,))
     for address in (
         "mixtures/marin-535b-a23b/steps/450/sequences.csv",
-        "mixtures/marin-535b-a23b/reads.parquet?domain=c12q3&first_token=0&tokens=4000000",
+        "mixtures/marin-535b-a23b/reads.parquet?domain=c12q3&first_token=0&last_token=3999999",
         "catalogs/marin-535b-a23b/domains.arrow",
     ):
         problem = ask(app, "GET", f"/v1/{address}")

@@ -113,17 +113,17 @@ def addresses(down: Down, client: httpx2.Client) -> Iterator[str]:
     known: dict[str, Any] = {"ref": NAME, "domain": down.domain, "step": step}
     queries = {
         "/v1/mixtures/{ref}/batches": [
-            f"?first_step={step}&steps=400&next_token={token}&documents={documents}"
+            f"?first_step={step}&last_step={step + 400 - 1}&next_token={token}&documents={documents}"
             for token, documents in itertools.product(("true", "false"), repeat=2)
         ],
         "/v1/catalogs/{ref}/domains/{domain}/examples": ["?kind=typical&limit=20", "?kind=random&limit=20"],
-        "/v1/mixtures/{ref}/positions": [f"?start={step * 8}&count=24"],
+        "/v1/mixtures/{ref}/positions": [f"?first_position={step * 8}&last_position={step * 8 + 24 - 1}"],
         "/v1/mixtures/{ref}/find": [f"?domain={down.domain}&token=5"],
         "/v1/mixtures/{ref}/crossings": ["?epochs=1&epochs=2"],
         "/v1/mixtures/{ref}/counts": [f"?step={step}"],
         "/v1/mixtures/{ref}/history": [f"?step={step}"],
         "/v1/mixtures/{ref}/traces": [f"?document={quote(down.identity)}"],
-        "/v1/mixtures/{ref}/reads": [f"?domain={down.domain}&first_token=5&tokens=99"],
+        "/v1/mixtures/{ref}/reads": [f"?domain={down.domain}&first_token=5&last_token=103"],
         "/v1/mixtures/{ref}/read-so-far": [f"?step={step}&by={by}" for by in ("domain", *down.store.attributes)],
     }
     for path, methods in client.get("/openapi.json").json()["paths"].items():
@@ -182,7 +182,7 @@ def test_nothing_is_found_in_what_was_taken_down(down: Down, clients: dict[str, 
 
 
 def test_before_its_step_the_document_is_read_as_it_was(down: Down, clients: dict[str, httpx2.Client]):
-    address = f"/v1/mixtures/{NAME}/batches?first_step=0&steps={FIRST_STEP}"
+    address = f"/v1/mixtures/{NAME}/batches?first_step=0&last_step={FIRST_STEP - 1}"
     before, after = (
         pa.ipc.open_stream(clients[name].get(address).raise_for_status().content).read_all()
         for name in ("before", "after")

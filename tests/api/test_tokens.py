@@ -73,7 +73,7 @@ def test_writing_takes_a_token_with_the_scope(make_app):
     assert code(ask(app, "PUT", "/publish", headers=bearer(runs))) == (403, "scope-missing")
     assert code(ask(app, "POST", "/report", headers=bearer(publishes))) == (403, "scope-missing")
     repository.revoke_token(record.id)
-    assert code(ask(app, "POST", "/report", headers=bearer(runs))) == (401, "token-unknown")
+    assert code(ask(app, "POST", "/report", headers=bearer(runs))) == (401, "token-invalid")
 
 
 @pytest.mark.parametrize("secret", ["", "x", "mixture_" + "a" * 43, "a" * 8_000, "\xff"])

@@ -57,11 +57,11 @@ def get(app: FastAPI, address: str, **query: Any) -> Any:
     return ask(app, "GET", address, params=query).raise_for_status().json()
 
 
-@pytest.mark.parametrize("from_step", [0, 25, 60])
-def test_documents_are_traced_with_how_often_and_when_next(app: FastAPI, lock: Lock, store: Store, from_step: int):
+@pytest.mark.parametrize("first_step", [0, 25, 60])
+def test_documents_are_traced_with_how_often_and_when_next(app: FastAPI, lock: Lock, store: Store, first_step: int):
     ids = ["web/7", "code/0", "held/2"]
-    rows = get(app, f"{AT}/traces", document=ids, from_step=from_step)["items"]
-    traces = trace_documents(lock, store, ids, from_step=from_step)
+    rows = get(app, f"{AT}/traces", document=ids, first_step=first_step)["items"]
+    traces = trace_documents(lock, store, ids, first_step=first_step)
     assert [(row["document"], row["domain"], row["times"]) for row in rows] == [
         (one.document.id, one.domain, one.times) for one in traces if one.document
     ]
@@ -78,8 +78,8 @@ def test_documents_are_traced_with_how_often_and_when_next(app: FastAPI, lock: L
 
 
 def test_reads_come_in_pages_that_join_and_say_which_part_is_read(app: FastAPI, lock: Lock):
-    expected = list(trace_range(lock, "code", 900, 500, from_step=3).reads())
-    found, url = [], f"{AT}/reads?domain=code&first_token=900&tokens=500&from_step=3&limit=7"
+    expected = list(trace_range(lock, "code", 900, 500, first_step=3).reads())
+    found, url = [], f"{AT}/reads?domain=code&first_token=900&last_token=1399&first_step=3&limit=7"
     while url:
         body = ask(app, "GET", url).raise_for_status().json()
         assert len(body["items"]) <= 7
@@ -94,14 +94,14 @@ def test_reads_come_in_pages_that_join_and_say_which_part_is_read(app: FastAPI, 
 
 
 def test_what_was_read_so_far_is_summed_and_paged(app: FastAPI, lock: Lock, store: Store):
-    for by in ("domain", "licence", "quality"):
+    for by in ("domain", "license", "quality"):
         found = read_so_far(lock, store, 40, by=by)
         body = get(app, f"{AT}/read-so-far", step=40, by=by)
         assert [(row["value"], row["documents"], row["tokens"]) for row in body["items"]] == [
             (one.value, one.documents, one.tokens) for one in found.values
         ]
         assert body["total"]["tokens_with_repeats"] == int(lock.schedule().tokens(40).sum())
-    first = get(app, f"{AT}/read-so-far", step=40, by="licence", limit=3)
+    first = get(app, f"{AT}/read-so-far", step=40, by="license", limit=3)
     rest = ask(app, "GET", first["next_url"]).raise_for_status().json()
     assert (len(first["items"]), len(rest["items"]), rest["next"]) == (3, 1, None)
     assert get(app, f"{AT}/read-so-far", step=0)["items"] == []
@@ -119,9 +119,9 @@ def test_traces_are_tables_too(app: FastAPI, lock: Lock, store: Store):
         table(f"{AT}/read-so-far.parquet?step=40&by=quality")
         == get(app, f"{AT}/read-so-far", step=40, by="quality")["items"]
     )
-    reads = table(f"{AT}/reads.parquet?domain=code&first_token=9&tokens=70")
-    assert reads == get(app, f"{AT}/reads", domain="code", first_token=9, tokens=70)["items"]
-    many = f"{AT}/reads", "domain=code&first_token=0&tokens=6000"
+    reads = table(f"{AT}/reads.parquet?domain=code&first_token=9&last_token=78")
+    assert reads == get(app, f"{AT}/reads", domain="code", first_token=9, last_token=78)["items"]
+    many = f"{AT}/reads", "domain=code&first_token=0&last_token=5999"
     expected = [read.position for read in trace_range(lock, "code", 0, 6000).reads()]
     assert len(expected) > 100, "more than a page of JSON has"
     assert [row["position"] for row in table(f"{many[0]}.parquet?{many[1]}")] == expected
@@ -133,12 +133,12 @@ def test_traces_are_tables_too(app: FastAPI, lock: Lock, store: Store):
 @pytest.mark.parametrize(
     ("address", "status", "code"),
     [
-        ("traces?document=wob/7", 404, "document-unknown"),
+        ("traces?document=wob/7", 404, "unknown-document"),
         ("traces", 422, "invalid-request"),
-        ("traces?document=web/7&from_step=61", 422, "step-out-of-range"),
+        ("traces?document=web/7&first_step=61", 422, "step-out-of-range"),
         ("reads?domain=wob&first_token=1", 422, "unknown-domain"),
         ("reads?domain=web&first_token=999999999", 422, "token-out-of-range"),
-        ("reads?domain=web&first_token=1&from_step=61", 422, "step-out-of-range"),
+        ("reads?domain=web&first_token=1&first_step=61", 422, "step-out-of-range"),
         ("read-so-far?step=61", 422, "step-out-of-range"),
         ("read-so-far?step=5&by=licenze", 422, "unknown-column"),
     ],
@@ -155,7 +155,7 @@ def test_without_a_store_only_ranges_are_traced(app: FastAPI):
     schedule = read_lock(MIXTURES / "marin-535b-a23b" / "mixture.lock.json").schedule()
     row = schedule.at([4 * 10**9])
     name, token = schedule.names[row.domain[0]], int(row.first_token[0]) + 9
-    body = get(app, "/v1/mixtures/marin-535b-a23b/reads", domain=name, first_token=token, from_step=100_000)
+    body = get(app, "/v1/mixtures/marin-535b-a23b/reads", domain=name, first_token=token, first_step=100_000)
     assert 4 * 10**9 in [item["position"] for item in body["items"]]
 
 
@@ -167,7 +167,7 @@ def test_what_would_take_long_is_refused_at_once(make_app, tmp_path: Path):
     app = make_app(store_dirs=(tmp_path / "holes",), mixtures_dirs=(source,))
     for address, code in (
         ("traces?document=c26q4", "range-too-long"),
-        ("reads?domain=c26q4&first_token=0&tokens=1000000000", "range-too-long"),
+        ("reads?domain=c26q4&first_token=0&last_token=999999999", "range-too-long"),
         ("read-so-far?step=390000", "too-much-read"),
     ):
         answer = ask(app, "GET", f"/v1/mixtures/marin-535b-a23b/{address}")

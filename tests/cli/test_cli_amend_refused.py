@@ -34,7 +34,7 @@ def test_a_refused_plan_is_shown_and_nothing_is_written(folder: Path, ask) -> No
         "amend",
         folder / "mixture.lock.json",
         folder / "longer.yaml",
-        "--at-step",
+        "--step",
         "50%",
         "-o",
         folder / "new.json",
@@ -58,7 +58,7 @@ def test_one_that_its_store_refuses_is_shown_too(folder: Path, ask, tmp_path: Pa
     spec = folder / "shorter.yaml"
     spec.write_text(SPEC.replace("100 steps", "90 steps"), encoding="utf-8")
     said = ask(
-        "amend", folder / "mixture.lock.json", spec, "--at-step", 50, "--store", tmp_path / "store", code=1, both=True
+        "amend", folder / "mixture.lock.json", spec, "--step", 50, "--store", tmp_path / "store", code=1, both=True
     )
     assert "steps   100 → 90" in said
     assert said.count("error[") == 1

@@ -33,7 +33,7 @@ def amended(small, run, step):
     """The spec and lock of the small run with another batch from a step on, made by the command."""
     spec, lock = small / "later.yaml", small / f"at-{step}.lock.json"
     spec.write_text((small / "mixture.yaml").read_text().replace("8 sequences", "4 sequences"))
-    run("amend", small / "mixture.lock.json", spec, "--at-step", step, "-o", lock)
+    run("amend", small / "mixture.lock.json", spec, "--step", step, "-o", lock)
     return spec, lock
 
 

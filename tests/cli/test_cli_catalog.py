@@ -23,8 +23,8 @@ max_epochs: 100
 phases:
   - phase: all
     weights:
-      - {where: "licence = 'MIT'", share: 40%, within: uniform}
-      - {where: "licence = 'CC0'", share: 60%, within: uniform}
+      - {where: "license = 'MIT'", share: 40%, within: uniform}
+      - {where: "license = 'CC0'", share: 60%, within: uniform}
 """
 
 
@@ -40,9 +40,9 @@ def folder(tmp_path: Path, native: Store, run) -> Path:
     run("export-store", native.path, "--format", "numpy", "-o", tmp_path / "n")
     (tmp_path / "sources.yaml").write_text(
         "tokenizer: bytes\nvocabulary_size: 257\nend_of_document: 256\ndomains:\n"
-        "  code: {format: megatron, files: ['m/*-code.bin'], attributes: {licence: MIT}}\n"
-        "  notes: {format: npy, files: ['n/*-notes.npy'], attributes: {licence: CC0}}\n"
-        f"  web: {{format: store, path: {native.path}, attributes: {{licence: CC0}}}}\n",
+        "  code: {format: megatron, files: ['m/*-code.bin'], attributes: {license: MIT}}\n"
+        "  notes: {format: npy, files: ['n/*-notes.npy'], attributes: {license: CC0}}\n"
+        f"  web: {{format: store, path: {native.path}, attributes: {{license: CC0}}}}\n",
         encoding="utf-8",
     )
     (tmp_path / "mixture.yaml").write_text(SPEC, encoding="utf-8")
@@ -65,14 +65,14 @@ def test_a_catalog_of_three_formats_is_planned_locked_streamed_traced_and_verifi
     assert content["code"] != native.domains["code"].content
     rows = lines(run("stream", lock, "--store", "catalog", "--first-step", 3, "--json", cwd=folder).stdout)
     assert len(rows) == 8
-    traced = lines(run("trace", lock, "--store", "catalog", "--step", 3, "--json", cwd=folder).stdout)
+    traced = lines(run("trace", "step", lock, 3, "--store", "catalog", "--json", cwd=folder).stdout)
     for row in traced:
         tokens = sum(part["to_token"] - part["from_token"] for part in row["documents"])
         assert tokens == 64
     ids = {part["id"] for row in traced if row["domain"] == "code" for part in row["documents"]}
     assert ids
     assert all(one.startswith("00000-code.bin#") for one in ids)
-    (found,) = lines(run("trace", lock, "--store", "catalog", "--document", "web-7", "--json", cwd=folder).stdout)
+    (found,) = lines(run("trace", "document", lock, "web-7", "--store", "catalog", "--json", cwd=folder).stdout)
     assert found["domain"] == "web"
     assert run("verify", lock, "--store", "catalog", cwd=folder).stdout.startswith("catalog: whole")
 
@@ -120,9 +120,9 @@ def test_files_that_say_nothing_of_documents_are_counted_in_what_building_prints
 def test_an_unknown_document_of_a_file_is_answered_with_the_same_number_in_the_file_that_is_known(folder, run, asked):
     run("catalog", "build", "sources.yaml", "-o", "catalog", cwd=folder)
     run("lock", "mixture.yaml", cwd=folder)
-    trace = ("trace", "mixture.lock.json", "--store", "catalog", "--document")
+    trace = ("trace", "document", "mixture.lock.json", "--store", "catalog")
     assert "did you mean '00000-code.bin#7'?" in run(*trace, asked, cwd=folder, code=1).stderr
-    assert "error[document-unknown]" in run(*trace, "00000-code#99999", cwd=folder, code=1).stderr
+    assert "error[unknown-document]" in run(*trace, "00000-code#99999", cwd=folder, code=1).stderr
 
 
 def test_a_refresh_refuses_and_then_takes_what_changed(folder, run):
@@ -175,7 +175,7 @@ def test_a_refresh_lists_the_domains_that_changed_and_json_has_all(tmp_path, run
 
 def test_a_domain_is_added_with_paths_from_where_one_stands(folder, run):
     run("catalog", "build", "sources.yaml", "-o", "catalog", cwd=folder)
-    ask = ("--format", "npy", "--files", "*-code.npy", "--attribute", "licence=MIT")
+    ask = ("--format", "npy", "--files", "*-code.npy", "--attribute", "license=MIT")
     run("catalog", "add", "../catalog", "code-again", *ask, cwd=folder / "n")
     assert "code-again" in run("plan", "mixture.yaml", "--all", cwd=folder).stdout
     twice = run("catalog", "add", "../catalog", "more", *ask, cwd=folder / "n", code=1).stderr

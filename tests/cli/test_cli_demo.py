@@ -79,8 +79,8 @@ def test_ranks_written_as_arrow_hold_what_the_stream_reads(demo: tuple[Path, str
     read = []
     for rank in range(4):
         out = demo[0] / f"rank{rank}.arrow"
-        run("stream", lock, "--store", store, "--first-step", 399, "--steps", 2, "--rank", rank, "--world-size", 4,
-            "-o", out)  # fmt: skip
+        run("stream", lock, "--store", store, "--first-step", 399, "--last-step", 400,
+            "--rank", rank, "--world-size", 4, "-o", out)  # fmt: skip
         read.append(pa.ipc.open_stream(out.read_bytes()).read_all())
     assert read[1].schema.metadata[b"mixture.rank"] == b"1"
     table = pa.concat_tables([part.replace_schema_metadata() for part in read]).sort_by("position")
@@ -125,4 +125,4 @@ def test_a_store_of_other_text_is_refused_and_named(demo: tuple[Path, str], run,
     run("ingest", tmp_path / "sources.yaml", "-o", tmp_path / "other")
     for command in (("stream", folder / "mixture.lock.json", "--store", tmp_path / "other"),
                     ("verify", "--store", tmp_path / "other", folder / "mixture.lock.json")):  # fmt: skip
-        assert "error[domain-unknown]" in run(*command, code=1).stderr
+        assert "error[domain-not-in-store]" in run(*command, code=1).stderr

@@ -200,6 +200,21 @@ def test_errors_of_a_revision_name_its_files_as_git_does(repository: Path, git: 
     assert "there is no file HEAD:" in said
 
 
+def test_errors_about_a_spec_at_the_top_of_a_revision_name_its_files_as_git_does(
+    repository: Path, git: Git, run
+) -> None:
+    text = SPEC.replace("../tables/", "tables/").replace("weights.csv", "tables/weights.csv")
+    (repository / "top.yaml").write_text(text, encoding="utf-8")
+    (repository / "far.yaml").write_text(text.replace("tables/cells", "s3://bucket/cells"), encoding="utf-8")
+    git("add", "--all")
+    git("commit", "--quiet", "--message", "specs at the top")
+    said = run("diff", "HEAD:top.yaml", "runs/mixture.yaml", cwd=repository, code=1).stderr
+    assert "error[file-missing]: HEAD:top.yaml:11:" in said
+    assert "there is no file HEAD:tables/weights.csv" in said
+    said = run("diff", "HEAD:far.yaml", "runs/mixture.yaml", cwd=repository, code=1).stderr
+    assert said.startswith("error[not-in-revision]: HEAD:far.yaml:2:")
+
+
 @pytest.mark.parametrize("table", ["../../cells.csv", "/cells.csv"])
 def test_a_table_outside_of_the_repository_is_not_known_at_a_revision(
     repository: Path, git: Git, run, table: str

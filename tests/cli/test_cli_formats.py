@@ -145,7 +145,7 @@ def test_what_is_wrong_is_said_with_its_place_and_code(run, small, tmp_path):
     assert f"error[negative]: {tmp_path / 'x.yaml'}:2:" in done.stderr
     assert not (tmp_path / "in").exists()
     assert "error[unknown-mixture-format]" in run("export", "olmoo", small / "mixture.yaml", code=1).stderr
-    assert "error[documents-unknown]" in run("export", "hf", small / "mixture.yaml", "--phase", "first", code=1).stderr
+    assert "error[missing-column]" in run("export", "hf", small / "mixture.yaml", "--phase", "first", code=1).stderr
     assert "--unit" in run("export", "hf", small / "mixture.yaml", "--unit", "words", code=2).stderr
 
 

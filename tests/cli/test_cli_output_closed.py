@@ -26,7 +26,9 @@ def test_a_reader_that_left_is_no_refusal(small: Path) -> None:
     lock = small / "mixture.lock.json"
     quiet = (128 + signal.SIGPIPE, "")
     assert left_alone("show", lock, "--json") == quiet  # little output, which is written at the end
-    assert left_alone("positions", lock, "--start", 0, "--count", 800) == quiet  # much, written as it is made
+    assert (
+        left_alone("positions", lock, "--first-position", 0, "--last-position", 799) == quiet
+    )  # much, written as it is made
     assert left_alone("plan", small / "mixture.yaml") == quiet  # by rich
     assert left_alone("plan", "--help") == quiet
     assert left_alone("--help") == quiet

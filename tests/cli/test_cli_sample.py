@@ -46,7 +46,7 @@ def test_what_can_not_be_sampled_is_refused_and_nothing_written(run, where, tmp_
     out = tmp_path / "sample.parquet"
     for tokens, code in (("100T", "sample-too-large"), ("3", "sample-too-small")):
         assert f"error[{code}]" in run("sample", *where, "--tokens", tokens, "-o", out, code=1).stderr
-    assert "error[phase-unknown]" in run("sample", *where, "--tokens", "1M", "-o", out, "--phase", "x", code=1).stderr
+    assert "error[unknown-phase]" in run("sample", *where, "--tokens", "1M", "-o", out, "--phase", "x", code=1).stderr
     run("sample", *where, "--tokens", "5 steps", "-o", out, code=2)
     unit = run("sample", *where, "--tokens", "1G", "-o", out, code=2).stderr
     assert "K, M, B, T" in unit
@@ -56,10 +56,10 @@ def test_what_can_not_be_sampled_is_refused_and_nothing_written(run, where, tmp_
 
 def test_a_sample_says_what_of_it_is_taken_down(run, where, tmp_path):
     lock, store = where[0], where[1:]
-    read = json.loads(run("trace", lock, *store, "--step", "200", "--json").stdout.splitlines()[0])
+    read = json.loads(run("trace", "step", lock, "200", *store, "--json").stdout.splitlines()[0])
     down, masked, out = tmp_path / "down.txt", tmp_path / "masked.json", tmp_path / "sample.parquet"
     down.write_text("".join(f"{document['id']}\n" for document in read["documents"]), encoding="utf-8")
-    run("amend", lock, "--at-step", "200", "--mask", down, *store, "-o", masked)
+    run("amend", lock, "--step", "200", "--mask", down, *store, "-o", masked)
     said = run("sample", masked, *store, "--tokens", "15M", "-o", out).stdout
     table = pq.read_table(out)
     assert table.column_names[-2:] == ["input_ids", "masked"]

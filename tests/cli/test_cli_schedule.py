@@ -21,7 +21,7 @@ def lines(text: str) -> list[dict]:
 
 
 def test_positions_come_in_the_order_asked(small: Path, run) -> None:
-    rows = lines(run("positions", small / "mixture.lock.json", "--at", 700, 0, 17, "--json").stdout)
+    rows = lines(run("positions", small / "mixture.lock.json", "--position", 700, 0, 17, "--json").stdout)
     assert [row["position"] for row in rows] == [700, 0, 17]
     assert list(rows[0]) == [
         "position", "step", "slot", "domain", "draw", "epoch", "sequence", "first_token", "tokens",
@@ -33,12 +33,12 @@ def test_a_range_as_json_columns_and_arrow_is_the_same(small: Path, run) -> None
     lock = small / "mixture.lock.json"
     schedule = read_lock(lock).schedule()
     expected = schedule.rows(600, 100)
-    as_json = lines(run("positions", lock, "--start", 600, "--count", 100, "--json").stdout)
+    as_json = lines(run("positions", lock, "--first-position", 600, "--last-position", 699, "--json").stdout)
     assert [row["sequence"] for row in as_json] == expected.sequence.tolist()
-    as_text = run("positions", lock, "--start", 600, "--count", 100).stdout.splitlines()
+    as_text = run("positions", lock, "--first-position", 600, "--last-position", 699).stdout.splitlines()
     assert as_text[0].split() == list(as_json[0])
     assert [line.split()[6] for line in as_text[1:]] == [str(n) for n in expected.sequence]
-    run("positions", lock, "--start", 600, "--count", 100, "--arrow", small / "rows.arrow")
+    run("positions", lock, "--first-position", 600, "--last-position", 699, "--arrow", small / "rows.arrow")
     table = pa.ipc.open_file(pa.memory_map(str(small / "rows.arrow"))).read_all()
     assert table.schema.names == ["position", "domain", "draw", "epoch", "sequence", "first_token"]
     assert [str(kind) for kind in table.schema.types] == [
@@ -70,24 +70,25 @@ def test_counts_find_handoffs_and_history_are_the_librarys(small: Path, run) -> 
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
-        (("positions", "LOCK", "--at", 800), 1, "error[position-out-of-range]"),
-        (("positions", "LOCK", "--at", -1), 1, "error[position-out-of-range]"),
-        (("positions", "LOCK"), 2, "--at"),
-        (("positions", "LOCK", "--start", 5), 2, "--count"),
-        (("positions", "LOCK", "--at", "five"), 2, "valid integer"),
+        (("positions", "LOCK", "--position", 800), 1, "error[position-out-of-range]"),
+        (("positions", "LOCK", "--position", -1), 1, "error[position-out-of-range]"),
+        (("positions", "LOCK"), 2, "--position"),
+        (("positions", "LOCK", "--first-position", 5), 2, "--last-position"),
+        (("positions", "LOCK", "--first-position", 5, "--last-position", 4), 2, "comes after"),
+        (("positions", "LOCK", "--position", "five"), 2, "valid integer"),
         (("counts", "LOCK", "--step", 101), 1, "error[step-out-of-range]"),
         (("find", "LOCK", "aa", 0), 1, "did you mean 'a'?"),
         (("find", "LOCK", "a", 200000), 1, "error[token-out-of-range]"),
         (("history", "LOCK", "--step", 101), 1, "error[step-out-of-range]"),
-        (("positions", "missing.json", "--at", 0), 1, "error[lock-missing]"),
+        (("positions", "missing.json", "--position", 0), 1, "error[lock-missing]"),
         (
-            ("positions", "mixture.yaml", "--at", 0),
+            ("positions", "mixture.yaml", "--position", 0),
             1,
             "error[not-a-lock]: mixture.yaml: this is a spec (`mixture plan`",
         ),
         (("explain", "mixture.yaml"), 1, "error[not-a-lock]: mixture.yaml: this is a spec (`mixture plan` shows it"),
         (("plan", "LOCK"), 1, "mixture.lock.json: this is a lock (`mixture explain` shows it)"),
-        (("amend", "LOCK", "LOCK", "--at-step", 5), 1, "this is a lock (`mixture explain` shows it)"),
+        (("amend", "LOCK", "LOCK", "--step", 5), 1, "this is a lock (`mixture explain` shows it)"),
         (("diff", "LOCK", "cells.csv"), 1, "error[not-a-mapping]"),
         (("plan", "missing.yaml"), 1, "missing.yaml"),
         (("stream", "LOCK", "--store", "nowhere"), 1, "error[store-missing]"),
@@ -105,7 +106,15 @@ def test_what_can_not_be_answered_is_refused_with_a_code(small: Path, run, argum
 
 def test_a_reader_that_goes_away_ends_the_program_quietly(small: Path) -> None:
     command = [sys.executable, "-c", "from mixture.cli import main; main()"]
-    arguments = ["positions", str(small / "mixture.lock.json"), "--start", "0", "--count", "700", "--json"]
+    arguments = [
+        "positions",
+        str(small / "mixture.lock.json"),
+        "--first-position",
+        "0",
+        "--last-position",
+        "699",
+        "--json",
+    ]
     process = subprocess.Popen(command + arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
     assert process.stderr is not None
@@ -120,11 +129,11 @@ def test_output_goes_through_links_and_never_over_what_is_no_file(small: Path, r
     os.mkfifo(small / "pipe")
     (small / "there").mkdir()
     for target in ("pipe", "there", "."):
-        failed = run("positions", lock, "--at", 0, "--arrow", small / target, code=1)
+        failed = run("positions", lock, "--position", 0, "--arrow", small / target, code=1)
         assert "error[file-not-written]" in failed.stderr
     assert stat.S_ISFIFO((small / "pipe").stat().st_mode)
     (small / "link.arrow").symlink_to(small / "there" / "rows.arrow")
-    run("positions", lock, "--at", 0, "--arrow", small / "link.arrow")
+    run("positions", lock, "--position", 0, "--arrow", small / "link.arrow")
     assert (small / "link.arrow").is_symlink()
     assert pa.ipc.open_file((small / "there" / "rows.arrow").read_bytes()).read_all().num_rows == 1
 
@@ -155,9 +164,9 @@ def test_a_domain_of_few_sequences_is_found_a_few_times_at_once(small: Path, run
     (small / "mixture.yaml").write_text(text.replace("budget: 100 steps", "budget: 1000000 steps"), encoding="utf-8")
     run("lock", small / "mixture.yaml")
     lock = small / "mixture.lock.json"
-    found = lines(run("find", lock, "b", 777, "--most", 5, "--json").stdout)
+    found = lines(run("find", lock, "b", 777, "--limit", 5, "--json").stdout)
     assert [place["position"] for place in found] == read_lock(lock).schedule().find("b", 777)[:5]
-    assert "the first 5 times" in run("find", lock, "b", 777, "--most", 5).stdout
+    assert "the first 5 times" in run("find", lock, "b", 777, "--limit", 5).stdout
 
 
 def test_every_command_has_help_with_an_example(run) -> None:

@@ -214,22 +214,22 @@ def test_refusals_keep_the_services_codes(run, url, at_service, monkeypatch):
     assert "error[unknown-domain]" in run("runs", "report", run_id, "--step", 1, "--loss", "boks=1", code=1).stderr
     monkeypatch.delenv("MIXTURE_TOKEN")
     assert "error[token-missing]" in run("runs", "register", "demo", code=1).stderr
-    assert "error[token-unknown]" in run("runs", "register", "demo", "--token", "nonsense", code=1).stderr
+    assert "error[token-invalid]" in run("runs", "register", "demo", "--token", "nonsense", code=1).stderr
     for wrong in ("http://127.0.0.1:1", "nothing"):
-        refused = run("runs", "list", "--to", wrong, code=1).stderr
+        refused = run("runs", "list", "--url", wrong, code=1).stderr
         assert refused.startswith("error[service-unreachable]")
         assert "is `mixture serve` running there?" in refused
-    assert "error[not-found]" in run("runs", "list", "--to", f"{url}/docs", code=1).stderr
+    assert "error[not-found]" in run("runs", "list", "--url", f"{url}/docs", code=1).stderr
     for wrong in ("ftp://127.0.0.1", "http://[", f"{url}/docs#here", "http://127.0.0.1:x"):
-        assert run("runs", "list", "--to", wrong, code=1).stderr.startswith("error[url-invalid]")
-    assert f"does {url}/v1/runs" in run("runs", "list", "--to", url.replace("http:", "https:"), code=1).stderr
+        assert run("runs", "list", "--url", wrong, code=1).stderr.startswith("error[url-invalid]")
+    assert f"does {url}/v1/runs" in run("runs", "list", "--url", url.replace("http:", "https:"), code=1).stderr
     assert "error[token-invalid]" in run("runs", "list", "--token", "two\nlines", code=1).stderr
 
 
 def test_an_address_needs_no_scheme_and_may_end_as_the_apis_own_does(run, url, at_service):
     run_id = run("runs", "register", "demo").stdout.strip()
     for said in (url.removeprefix("http://"), f"{url}/", f"{url}/v1", f"{url}/v1/"):
-        assert run("runs", "show", run_id, "--to", said, "--json").stdout
+        assert run("runs", "show", run_id, "--url", said, "--json").stdout
 
 
 def test_refusals_over_tokens_say_where_one_comes_from(run, small, at_service, data_dir, monkeypatch):
@@ -279,13 +279,13 @@ def test_a_watch_follows_a_run_to_its_end_over_a_restart_of_the_service(run, tmp
     monkeypatch.setenv("MIXTURE_TOKEN", secret)
 
     def report(url, run_id, step):
-        run("runs", "report", run_id, "--step", step, "--to", url)
+        run("runs", "report", run_id, "--step", step, "--url", url)
 
     with copy_of_the_service(tmp_path) as url:
         port = int(url.rpartition(":")[2])
-        (made,) = lines(run("runs", "register", "demo", "--to", url, "--json"))
+        (made,) = lines(run("runs", "register", "demo", "--url", url, "--json"))
         report(url, made["id"], 1)
-        command = [str(Path(sys.executable).with_name("mixture")), "runs", "watch", made["id"], "--to", url, "--json"]
+        command = [str(Path(sys.executable).with_name("mixture")), "runs", "watch", made["id"], "--url", url, "--json"]
         watching = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ)
         seen = [json.loads(watching.stdout.readline())]
     with copy_of_the_service(tmp_path, port=port) as url:
@@ -300,7 +300,7 @@ def test_a_watch_follows_a_run_to_its_end_over_a_restart_of_the_service(run, tmp
 
 def run_log(run, url, run_id):
     """The log of a run, read from its beginning by a watch of its own."""
-    return lines(run("runs", "watch", run_id, "--to", url, "--json"))
+    return lines(run("runs", "watch", run_id, "--url", url, "--json"))
 
 
 def _shown(weight: float) -> str:

@@ -32,7 +32,7 @@ phases:
     sequence_length: 128
     weights: {a: 20%, b: 80%}
 """
-CELLS = "domain,tokens,licence,quality\na,20000,mit,1\nb,9000,cc-by,2\nc,1000000,mit,\n"
+CELLS = "domain,tokens,license,quality\na,20000,mit,1\nb,9000,cc-by,2\nc,1000000,mit,\n"
 Ask = Callable[..., str]
 
 
@@ -57,17 +57,17 @@ def test_what_was_read_by_any_column_before_any_step(folder: Path, ask: Ask) -> 
             (step, name, tokens) for name, tokens in zip("abc", before, strict=True)
         ]
         assert [row["tokens_so_far"] + row["tokens_to_come"] for row in by_domain] == all_of
-        cc, mit = rows(ask("show", lock, "--step", text, "--by", "licence", "--json"))
-        assert (cc["licence"], mit["licence"], mit["domains"], mit["domain_tokens"]) == ("cc-by", "mit", 2, 1_020_000)
+        cc, mit = rows(ask("show", lock, "--step", text, "--by", "license", "--json"))
+        assert (cc["license"], mit["license"], mit["domains"], mit["domain_tokens"]) == ("cc-by", "mit", 2, 1_020_000)
         assert mit["tokens_so_far"] == before[0] + before[2]
         assert mit["run_tokens"] == all_of[0] + all_of[2]
         assert mit["run_weight"] == float(Fraction(all_of[0] + all_of[2], sum(all_of)))
         assert mit["run_epochs"] == float(Fraction(all_of[0] + all_of[2], 1_020_000))
         assert mit["weight_so_far"] == (float(Fraction(before[0] + before[2], sum(before))) if step else None)
         assert mit["weight_to_come"] is None if step == 100 else mit["weight_to_come"] + cc["weight_to_come"] == 1
-    two = rows(ask("show", lock, "--by", "licence,quality", "--json"))
-    assert [(row["licence"], row["quality"]) for row in two] == [("cc-by", 2), ("mit", 1), ("mit", None)]
-    assert rows(ask("show", lock, "--by", "licence", "--by", "quality", "--json")) == two
+    two = rows(ask("show", lock, "--by", "license,quality", "--json"))
+    assert [(row["license"], row["quality"]) for row in two] == [("cc-by", 2), ("mit", 1), ("mit", None)]
+    assert rows(ask("show", lock, "--by", "license", "--by", "quality", "--json")) == two
     assert [row["domain"] for row in rows(ask("show", lock, "--domain", "b", "--json"))] == ["b"]
     for options in (("--domain", "b,c"), ("--domain", "b", "--domain", "c"), ("--domain", " c, b")):
         assert [row["domain"] for row in rows(ask("show", lock, *options, "--json"))] == ["b", "c"]
@@ -97,14 +97,14 @@ def test_rows_are_in_order_of_what_was_read_before_the_step(folder: Path, ask: A
 
 def test_csv_has_the_rows_of_json_and_the_table_their_figures(folder: Path, ask: Ask) -> None:
     lock = folder / "mixture.lock.json"
-    for options in (("--step", 25, "--by", "licence"), ("--crossings", "1,2.5"), ()):
+    for options in (("--step", 25, "--by", "license"), ("--crossings", "1,2.5"), ()):
         as_json = rows(ask("show", lock, *options, "--json"))
         as_csv = list(csv.DictReader(io.StringIO(ask("show", lock, *options, "--csv"))))
         assert as_csv == [{k: "" if v is None else str(v) for k, v in row.items()} for row in as_json]
     (folder.parent / "cells.csv").write_text(CELLS.replace("cc-by", "=1+1"), encoding="utf-8")
-    computed = ask("show", lock, "--by", "licence", "--catalog", folder.parent / "cells.csv", "--csv")
+    computed = ask("show", lock, "--by", "license", "--catalog", folder.parent / "cells.csv", "--csv")
     assert "\n100,'=1+1," in computed, "no spreadsheet computes a cell"
-    text = ask("show", lock, "--step", "25%", "--by", "licence")
+    text = ask("show", lock, "--step", "25%", "--by", "license")
     assert "step 25 of 100, in phase first" in text
     assert "share to come" in text
     assert "share to come" not in ask("show", lock)
@@ -139,19 +139,19 @@ def test_a_lock_alone_an_amended_one_and_one_with_another_catalog(folder: Path, 
     old = read_lock(folder / "mixture.lock.json")
     write_lock(amend(old, 50, {"a": 1}), alone)
     assert len(rows(ask("show", alone, "--json"))) == 3
-    assert "error[no-catalog]" in ask("show", alone, "--by", "licence", code=1)
-    by = rows(ask("show", alone, "--by", "licence", "--catalog", folder / "cells.csv", "--json"))
+    assert "error[no-catalog]" in ask("show", alone, "--by", "license", code=1)
+    by = rows(ask("show", alone, "--by", "license", "--catalog", folder / "cells.csv", "--json"))
     tokens = read_lock(alone).schedule().tokens(100).tolist()
     assert [row["tokens_so_far"] for row in by] == [tokens[1], tokens[0] + tokens[2]]
     (tmp_path / "cells.csv").write_text(CELLS.replace("c,1000000,mit,\n", ""), encoding="utf-8")
-    left = rows(ask("show", alone, "--by", "licence", "--catalog", tmp_path / "cells.csv", "--json"))
-    assert [row["licence"] for row in left] == ["cc-by", "mit", None]
+    left = rows(ask("show", alone, "--by", "license", "--catalog", tmp_path / "cells.csv", "--json"))
+    assert [row["license"] for row in left] == ["cc-by", "mit", None]
     assert sum(row["tokens_so_far"] for row in left) == sum(row["tokens_so_far"] for row in by)
-    assert by == rows(ask("show", alone, "--by", "licence", "--catalog", folder / "mixture.yaml", "--json"))
+    assert by == rows(ask("show", alone, "--by", "license", "--catalog", folder / "mixture.yaml", "--json"))
     for column, word in (
-        ("licenze", "did you mean 'licence'?"),
+        ("licenze", "did you mean 'license'?"),
         ("tokens", "bad-columns"),
-        ("licence,licence", "bad-columns"),
+        ("license,license", "bad-columns"),
     ):
         assert word in ask("show", alone, "--by", column, "--catalog", folder / "cells.csv", code=1)
 
@@ -159,7 +159,7 @@ def test_a_lock_alone_an_amended_one_and_one_with_another_catalog(folder: Path, 
 def test_wrong_usage_is_refused(folder: Path, ask: Ask) -> None:
     lock = folder / "mixture.lock.json"
     for options in (
-        ("--csv", "--json"), ("--by", "licence", "--crossings", "1"), ("--crossings", "1", "--step", 5),
+        ("--csv", "--json"), ("--by", "license", "--crossings", "1"), ("--crossings", "1", "--step", 5),
         ("--step", "x"), ("--step", "-1"), ("--step", "5 tokens"), ("--step", "1.5"), ("--crossings", "x"),
         ("--catalog", lock),
     ):  # fmt: skip
@@ -174,8 +174,8 @@ def test_a_step_is_a_percentage_wherever_one_is_named(folder: Path, ask: Ask) ->
     for command, option in (("counts", "--step"), ("history", "--step")):
         asked = ask(command, lock, option, "25%", 80, "100%", "--json")
         assert asked == ask(command, lock, option, 25, 80, 100, "--json")
-    one, two = (ask("amend", lock, "--at-step", at, "--skip-steps", 3, "--json") for at in ("12.5%", 13))
+    one, two = (ask("amend", lock, "--step", at, "--skip-steps", 3, "--json") for at in ("12.5%", 13))
     assert one == two
-    assert "amend-consumed" in ask("amend", lock, "--at-step", 13, "--skip-steps", 3, "--consumed-step", "14%", code=1)
-    token = ("trace", lock, "--domain", "b", "--token", 777, "--json", "--from-step")
+    assert "amend-consumed" in ask("amend", lock, "--step", 13, "--skip-steps", 3, "--consumed-step", "14%", code=1)
+    token = ("trace", "token", lock, "b", 777, "--json", "--first-step")
     assert ask(*token, "60%") == ask(*token, 60) != ask(*token, 0)

@@ -39,7 +39,7 @@ def test_what_was_taken_down_is_a_mark_in_text_and_json_and_a_column_in_arrow(
     gone = sorted(set(read))[:3]
     (tmp_path / "down.txt").write_text("".join(f"{one}\n" for one in gone), encoding="utf-8")
     lock = tmp_path / "new.lock.json"
-    run("amend", plain, "--at-step", STEP, "--mask", tmp_path / "down.txt", *where, "-o", lock)
+    run("amend", plain, "--step", STEP, "--mask", tmp_path / "down.txt", *where, "-o", lock)
 
     after = rows_of(run, lock, *where, "--first-step", 450)
     ends = {row["first_token"] + row["tokens"] for one in gone for row in store.document(one).to_pylist()}
@@ -75,7 +75,7 @@ def test_before_the_step_all_is_read_as_it_was(arguments: tuple[object, ...], ru
     before = rows_of(run, plain, *where, "--first-step", last)
     (tmp_path / "down.txt").write_text(f"{before[0]['documents'][0]['id']}\n", encoding="utf-8")
     lock = tmp_path / "new.lock.json"
-    run("amend", plain, "--at-step", STEP, "--mask", tmp_path / "down.txt", *where, "-o", lock)
+    run("amend", plain, "--step", STEP, "--mask", tmp_path / "down.txt", *where, "-o", lock)
     after = rows_of(run, lock, *where, "--first-step", last)
     assert [{**row, "masked_tokens": 0} for row in before] == after
 
@@ -86,6 +86,6 @@ def test_a_line_of_the_file_that_names_nothing_is_refused_with_its_place(
     plain, *where = arguments
     file = tmp_path / "down.txt"
     file.write_text("\nno such document\n", encoding="utf-8")
-    said = run("amend", plain, "--at-step", STEP, "--mask", file, *where, code=1).stderr
-    assert "error[document-unknown]" in said
+    said = run("amend", plain, "--step", STEP, "--mask", file, *where, code=1).stderr
+    assert "error[unknown-document]" in said
     assert f"{file}:2" in said

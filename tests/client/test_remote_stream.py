@@ -234,7 +234,7 @@ def test_a_token_opens_what_takes_one_and_is_not_shown(run: Shown, tmp_path: Pat
         at = f"{address}/v1/mixtures/{NAME}"
         stream = open_remote_stream(at, token=secret)
         assert bytes_of(stream) == bytes_of(open_stream(run.lock, run.store))
-        for wrong, code in ((None, "token-missing"), ("no-token", "token-unknown")):
+        for wrong, code in ((None, "token-missing"), ("no-token", "token-invalid")):
             with pytest.raises(ServiceError) as caught:
                 open_remote_stream(at, token=wrong)
             assert caught.value.code == code

@@ -24,7 +24,7 @@ from mixture.client.body import Body
 from mixture.client.steps import Expected, read_steps
 from mixture.errors import StreamError
 from mixture.lock.lock import Mask
-from mixture.stream import Batch, arrow_schema, open_stream, to_arrow
+from mixture.stream import Batch, StreamOptions, arrow_schema, open_stream, to_arrow
 from mixture.stream.masks import Masks
 from mixture.stream.wire import Checksum, End, Key, stream_metadata
 
@@ -109,10 +109,7 @@ def received(masked: Shown, batch: Batch, step: int) -> Batch:
         metadata=stream_metadata(open_stream(masked.lock, masked.store), step),
         schedule=masked.lock.schedule(),
         dtype=masked.store.dtype,
-        rank=0,
-        world_size=1,
-        more_tokens=0,
-        documents=False,
+        options=StreamOptions(),
         masks=Masks(masked.lock),
         hidden=masked.store.end_of_document,
     )

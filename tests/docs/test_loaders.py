@@ -17,7 +17,7 @@ from mixture.adapters import loss_logs
 from mixture.adapters.columns import Column, Columns
 from mixture.adapters.datasets import iterable_dataset
 from mixture.adapters.grain import rank_steps, sharded_sequences
-from mixture.adapters.sources import SequenceSource, StepSource
+from mixture.adapters.rank_reader import SequenceSource, StepSource
 from mixture.api.app import create_app
 from mixture.api.settings import Settings
 from mixture.client import open_remote_stream

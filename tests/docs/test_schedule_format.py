@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from schedule.asking import answers
 from schedule.making import from_fields, to_fields
 from schedule.random_runs import runs
-from searches import examples
+from search_lengths import examples
 
 from docs import schedule_by_the_page as by_the_page
 from mixture.errors import ScheduleError
@@ -27,7 +27,7 @@ from mixture.schedule.apportion import apportion
 from mixture.schedule.layout import lay_segments
 from mixture.schedule.order import DomainOrder, Permutations
 from mixture.schedule.permute import Permutation, key64, mix64, stream64
-from mixture.schedule.stretch import Stretch, golden_stride
+from mixture.schedule.step_slots import Stretch, golden_stride
 from mixture.schedule.tree import Tree
 from mixture.schedule.windows import Windows
 from mixture.stream.ranks import rank_slots

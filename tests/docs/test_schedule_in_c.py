@@ -14,7 +14,7 @@ from docs.pages import ROOT
 from hypothesis import given, settings
 from schedule.making import lock_paths, read_fields, to_fields
 from schedule.random_runs import runs
-from searches import examples
+from search_lengths import examples
 
 from mixture.schedule import Rows, Schedule, ScheduleData
 

@@ -342,11 +342,11 @@ def test_names_that_yaml_readers_take_for_other_things_stay_names(tmp_path):
 def test_documents_that_nobody_counted_are_refused_with_the_domain(small, tmp_path):
     with pytest.raises(FormatError) as caught:
         export(small.lock, FORMATS["hf"])
-    assert caught.value.code == "documents-unknown"
+    assert caught.value.code == "missing-column"
     some = catalog_of(tmp_path, "domain,tokens,documents\nweb,400000,4000\ncode,40000,\nbooks,10000,10\n")
     with pytest.raises(FormatError, match="'code'") as caught:
         export(small.lock, FORMATS["hf"], catalog=some)
-    assert caught.value.code == "documents-unknown"
+    assert caught.value.code == "missing-column"
     assert export(small.lock, FORMATS["hf"], catalog=some, unit=WeightUnit.SEQUENCES).unit is WeightUnit.SEQUENCES
 
 

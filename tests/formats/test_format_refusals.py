@@ -54,8 +54,8 @@ WRONG = [
     ("megatron", "web 0.5 code 0.5\n", "weights-missing", 1),
     ("megatron", "web\ncode\nweb\n", "duplicate-source", 3),
     ("megatron", "--train-data-path $(python weights.py) --seq-length 16\n", "blend-missing", 1),
-    ("megatron", "--data-path 1 web --seq-length $LENGTH\n", "variable-unknown", 1),
-    ("megatron", "if cmd; then LENGTH=4; fi\nrun --data-path 1 web --seq-length $LENGTH\n", "variable-unknown", 2),
+    ("megatron", "--data-path 1 web --seq-length $LENGTH\n", "unknown-variable", 1),
+    ("megatron", "if cmd; then LENGTH=4; fi\nrun --data-path 1 web --seq-length $LENGTH\n", "unknown-variable", 2),
     ("megatron", "--data-path 1 web --global-batch-size 64 --rampup-batch-size 16 32 100\n", "not-arguments", 1),
     ("megatron", "--data-path 1 web --rampup-batch-size 16 16 100\n", "not-arguments", 1),
     ("megatron", "ARGS=(--seed 1\n", "not-arguments", 1),
@@ -170,7 +170,7 @@ def test_files_without_sizes_need_a_table_of_the_domains(refused):
 
 def test_weights_of_documents_need_to_know_how_many_there_are(refused):
     error = refused("hf", '{"datasets": ["web", "code"], "probabilities": [0.5, 0.5]}')
-    assert error.code == "documents-unknown"
+    assert error.code == "missing-column"
 
 
 def test_paths_that_no_template_gives_are_refused_with_the_nearest(refused):

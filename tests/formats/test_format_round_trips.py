@@ -13,7 +13,7 @@ import yaml
 from format_trips import Written, given_for, put, readable, trip, weighed, written
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from searches import examples
+from search_lengths import examples
 
 from mixture.formats import FORMATS, Given, SourceFile, WeightUnit, export, import_mixture, read_file
 from mixture.planning.plan import make_plan

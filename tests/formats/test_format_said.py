@@ -401,7 +401,7 @@ def test_a_path_cut_by_a_pattern_that_is_not_known_stays_as_it_is_written(cut, s
     script = f"P=/d/one\nrun.py {REST} --data-path 1 ${{P{cut}}}\n"
     with pytest.raises(FormatError) as caught:
         brought_in("megatron", script, tmp_path / "in", catalog=sizes, path_template="/d/{domain}")
-    assert caught.value.code == "variable-unknown"
+    assert caught.value.code == "unknown-variable"
     assert f"${{P{cut}}}" in caught.value.message.replace("\\\\", "\\").replace("\\'", "'")
 
 

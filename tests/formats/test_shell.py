@@ -174,7 +174,7 @@ def test_a_blend_that_is_not_known_is_asked_for(tmp_path):
         brought_in("megatron", script, tmp_path / "in", catalog=catalog)
     error = caught.value
     assert (error.code, error.hint, error.place and error.place.line) == (
-        "variable-unknown",
+        "unknown-variable",
         "--set B=VALUE gives it",
         3,
     )
@@ -201,7 +201,7 @@ def test_a_word_that_only_a_run_knows_is_not_taken_for_a_path_or_a_number(blend,
     script = f"check && B=a; C=y$B\nrun.py {REST} --data-path {blend}\n"
     with pytest.raises(FormatError) as caught:
         brought_in("megatron", script, tmp_path)
-    assert caught.value.code in ("variable-unknown", "weights-missing", "blend-missing")
+    assert caught.value.code in ("unknown-variable", "weights-missing", "blend-missing")
 
 
 def test_programs_in_a_function_are_read_where_it_is_called_or_where_nobody_calls_it(tmp_path):

@@ -100,7 +100,7 @@ vocabulary_size: 1000
 end_of_document: 0
 dtype: uint16
 domains:
-  a: {format: megatron, files: ['*.bin'], attributes: {licence: MIT}}
+  a: {format: megatron, files: ['*.bin'], attributes: {license: MIT}}
   b: {format: npy, files: [b.npy], dtype: uint16, documents: '{stem}.csv.gz'}
   c: {format: parquet, files: ['*.parquet'], column: input_ids}
   d: {format: arrow, files: ['*.arrow']}

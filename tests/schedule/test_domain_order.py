@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from schedule.making import make_run
 from schedule.random_runs import runs
-from searches import examples
+from search_lengths import examples
 
 from mixture.errors import ScheduleError
 from mixture.schedule import Domain, Rows, Schedule

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from schedule.making import make_run, weights
 from schedule.random_runs import runs
-from searches import examples
+from search_lengths import examples
 
 from mixture.errors import ScheduleError
 from mixture.schedule import WHOLE, Batch, Domain, Rows, Schedule, ScheduleData, Segment, history

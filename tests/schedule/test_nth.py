@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from schedule.asking import answers
 from schedule.making import make_run, to_fields
 from schedule.random_runs import runs
-from searches import examples
+from search_lengths import examples
 
 from mixture.errors import ScheduleError
 from mixture.schedule import Schedule

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from schedule.asking import answers, handoffs
 from schedule.making import to_fields
 from schedule.random_runs import runs
-from searches import examples
+from search_lengths import examples
 
 from mixture.schedule import Schedule
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from schedule.making import make_run, weights
 from schedule.random_runs import runs
-from searches import examples
+from search_lengths import examples
 
 from mixture.errors import ScheduleError
 from mixture.schedule import Rows, Schedule

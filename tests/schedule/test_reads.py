@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from schedule.making import make_run
 from schedule.random_runs import runs
-from searches import examples
+from search_lengths import examples
 
 from mixture.errors import ScheduleError
 from mixture.schedule import Domain, Schedule, ScheduleData

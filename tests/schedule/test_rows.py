@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from schedule.making import make_run
 from schedule.random_runs import runs
-from searches import examples
+from search_lengths import examples
 
 from mixture.schedule import Batch, Domain, Rows, Schedule, ScheduleData, Segment
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from schedule.making import ROOT, from_fields, make_run, read_fields
-from searches import examples
+from search_lengths import examples
 
 from mixture.schedule import WHOLE, Schedule, ScheduleData
 

@@ -13,7 +13,7 @@ from schedule.making import ROOT, from_fields, make_run
 
 from mixture.errors import ScheduleError
 from mixture.schedule import Rows, Schedule
-from mixture.schedule.stretch import golden_stride
+from mixture.schedule.step_slots import golden_stride
 
 BATCH = 11_264
 WORLDS = [r for r in range(1, 513) if BATCH % r == 0]

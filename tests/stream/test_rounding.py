@@ -6,7 +6,7 @@ import random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from searches import examples
+from search_lengths import examples
 
 from mixture.stream.rounding import round_table
 

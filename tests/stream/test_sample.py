@@ -80,7 +80,7 @@ def test_only_a_phase_is_sampled_where_it_is_named(make):
     assert "notes" not in {lock.schedule().names[d] for d in sample.rows.domain}
     with pytest.raises(StreamError, match="did you mean 'second'") as refused:
         choose_sample(lock, 8_000, phase="secnd")
-    assert refused.value.code == "phase-unknown"
+    assert refused.value.code == "unknown-phase"
     with pytest.raises(StreamError, match="phase 'first' reads"):
         choose_sample(lock, 50_000, phase="first")
 

@@ -92,7 +92,7 @@ def test_a_store_without_a_domain_of_the_lock_is_refused_before_the_first_batch(
     poor = make_store(tmp_path / "poor", {name: DOMAINS[name] for name in ("code", "web")})
     with pytest.raises(StoreError, match="notes") as caught:
         open_stream(make(), poor)
-    assert caught.value.code == "domain-unknown"
+    assert caught.value.code == "domain-not-in-store"
 
 
 def test_a_store_with_other_numbers_of_tokens_is_refused_with_both_figures(tmp_path: Path, store: Store, make) -> None:

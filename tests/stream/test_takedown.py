@@ -117,10 +117,10 @@ def test_ranges_are_joined_and_what_is_down_already_is_left_out(store: Store, ma
 @pytest.mark.parametrize(
     ("line", "code"),
     [
-        ("web-3000", "document-unknown"),
-        ("web-3 ", "document-unknown"),
-        ({"document": "nowhere"}, "document-unknown"),
-        ({"domain": "code", "document": "web-3"}, "document-unknown"),
+        ("web-3000", "unknown-document"),
+        ("web-3 ", "unknown-document"),
+        ({"document": "nowhere"}, "unknown-document"),
+        ({"domain": "code", "document": "web-3"}, "unknown-document"),
         ({"domain": "wbe", "document": "web-3"}, "unknown-domain"),
         ({"domain": "wbe", "first_token": 1, "tokens": 1}, "unknown-domain"),
         ({"domain": "web", "first_token": 1, "tokens": 10**9}, "range-outside"),

@@ -70,7 +70,7 @@ def test_a_traced_sequence_says_where_it_stands_and_what_its_documents_are(store
     assert one.tokens == 128
     for part in one.documents:
         (there,) = [r for r in store.document(part.document.id).to_pylist() if r["domain"] == one.domain]
-        assert part.document.attributes == {"licence": there["licence"], "source": there["source"]}
+        assert part.document.attributes == {"license": there["license"], "source": there["source"]}
         assert (part.document.first_token, part.document.tokens) == (there["first_token"], there["tokens"])
 
 
@@ -118,13 +118,13 @@ def test_an_id_in_two_domains_is_traced_in_both_and_ids_come_in_the_order_asked(
     assert (traces[-1].times, list(traces[-1].reads())) == (0, [])
 
 
-@pytest.mark.parametrize("from_step", [0, 1, 149, 150, 200, 259, 260])
-def test_what_is_still_to_come_is_what_is_read_from_the_step_on(store: Store, lock: Lock, from_step: int):
+@pytest.mark.parametrize("first_step", [0, 1, 149, 150, 200, 259, 260])
+def test_what_is_still_to_come_is_what_is_read_from_the_step_on(store: Store, lock: Lock, first_step: int):
     ids = [f"web/{i}" for i in range(1, 200)]
     for trace, later in zip(
-        trace_documents(lock, store, ids), trace_documents(lock, store, ids, from_step=from_step), strict=True
+        trace_documents(lock, store, ids), trace_documents(lock, store, ids, first_step=first_step), strict=True
     ):
-        to_come = [read for read in trace.reads() if read.step >= from_step]
+        to_come = [read for read in trace.reads() if read.step >= first_step]
         assert list(later.reads()) == to_come
         assert later.times == len(to_come)
 
@@ -157,7 +157,7 @@ def test_a_token_is_traced_without_a_store(lock: Lock):
         trace = trace_token(lock, "web", token)
         assert [read.position for read in trace.reads()] == schedule.find("web", token)
         assert all(read.first_token <= token < read.first_token + read.tokens for read in trace.reads())
-        later = trace_token(lock, "web", token, from_step=100)
+        later = trace_token(lock, "web", token, first_step=100)
         assert [read.step for read in later.reads()] == [r.step for r in trace.reads() if r.step >= 100]
 
 
@@ -177,11 +177,11 @@ def test_what_was_taken_down_is_said_of_each_read(store: Store, lock: Lock):
 def test_what_there_is_not_is_refused_with_what_is_near(store: Store, lock: Lock, tmp_path: Path):
     with pytest.raises(StoreError, match=r"no document 'web/12345', nor 1 more .*did you mean 'web/1245'") as raised:
         trace_documents(lock, store, ["web/5", "web/12345", "nothing"])
-    assert raised.value.code == "document-unknown"
+    assert raised.value.code == "unknown-document"
     for ask in (
         lambda: trace_step(lock, store, 260),
-        lambda: trace_documents(lock, store, ["web/5"], from_step=261),
-        lambda: trace_token(lock, "web", 5, from_step=-1),
+        lambda: trace_documents(lock, store, ["web/5"], first_step=261),
+        lambda: trace_token(lock, "web", 5, first_step=-1),
     ):
         with pytest.raises(ScheduleError) as out:
             ask()
@@ -208,15 +208,15 @@ def test_a_run_of_19_trillion_tokens_is_traced_both_ways(tmp_path: Path):
             assert (part.document.id, part.from_token) == (one.domain, one.first_token)
             trace = trace_token(lock, one.domain, one.first_token + 5)
             assert one.position in [read.position for read in trace.reads()]
-    whole = trace_documents(lock, store, ["c26q4"], from_step=380_000)[0]
+    whole = trace_documents(lock, store, ["c26q4"], first_step=380_000)[0]
     drawn = schedule.counts(schedule.steps) - schedule.counts(380_000)
     assert whole.times == int(drawn[schedule.domain_index("c26q4")])
     assert next(whole.reads()).step >= 380_000
 
 
-@pytest.mark.parametrize("from_step", [0, 40, 90, 149, 200, 259])
+@pytest.mark.parametrize("first_step", [0, 40, 90, 149, 200, 259])
 def test_places_of_which_nothing_is_read_are_those_where_the_stream_hides_all_text(
-    store: Store, lock: Lock, from_step: int
+    store: Store, lock: Lock, first_step: int
 ):
     documents = {
         (row["domain"], row["id"]): row
@@ -236,7 +236,7 @@ def test_places_of_which_nothing_is_read_are_those_where_the_stream_hides_all_te
         for batch in open_stream(masked, store)
         for position, row in zip(batch.position.tolist(), batch.masked, strict=True)
     }
-    traces = trace_documents(masked, store, [identity for _, identity in documents], from_step=from_step)
+    traces = trace_documents(masked, store, [identity for _, identity in documents], first_step=first_step)
     for trace in traces:
         reads, down = list(trace.reads()), 0
         for read in reads:
@@ -248,7 +248,7 @@ def test_places_of_which_nothing_is_read_are_those_where_the_stream_hides_all_te
             down += read.is_down
             assert read.masked_tokens == int(here.sum())
         assert (trace.times_down, trace.times) == (down, len(reads))
-        assert from_step >= 60 or down or trace.document.id in ("web/9", "code/1", "code/2"), "some of each is read"
+        assert first_step >= 60 or down or trace.document.id in ("web/9", "code/1", "code/2"), "some of each is read"
 
 
 def test_a_step_says_how_much_of_each_document_is_taken_down(store: Store, lock: Lock):

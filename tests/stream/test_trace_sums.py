@@ -20,7 +20,7 @@ from mixture.schedule import Domain, ScheduleData
 from mixture.stream import ReadSoFar, read_so_far
 
 ROOT = Path(__file__).resolve().parents[2]
-COLUMNS = ["domain", "licence", "source", "kind", "quality"]
+COLUMNS = ["domain", "license", "source", "kind", "quality"]
 
 
 @pytest.fixture(scope="module")
@@ -125,10 +125,10 @@ def test_the_end_of_a_domain_that_no_sequence_covers_is_never_read(store: Store,
 
 
 def test_a_column_that_there_is_not_is_refused_with_the_nearest(store: Store, plain: Lock):
-    with pytest.raises(StoreError, match="did you mean 'licence'") as raised:
-        read_so_far(plain, store, 5, by="license")
+    with pytest.raises(StoreError, match="did you mean 'license'") as raised:
+        read_so_far(plain, store, 5, by="licence")
     assert raised.value.code == "unknown-column"
-    with pytest.raises(StoreError, match="there are domain, licence, source, tokenizer, kind, quality"):
+    with pytest.raises(StoreError, match="there are domain, license, source, tokenizer, kind, quality"):
         read_so_far(plain, store, 5, by="zzz")
     with pytest.raises(ScheduleError):
         read_so_far(plain, store, 11)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from mixture.api.figures import PlannedDomains
-from mixture.api.pages.catalog.made import MoveView, made_view
 from mixture.api.pages.catalog.page import CatalogFacts
+from mixture.api.pages.catalog.provenance import MoveView, made_view
 from mixture.api.registry import LoadedMixture, overview_of
 from mixture.data.store import Store
 from mixture.errors import MixtureError

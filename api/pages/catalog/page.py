@@ -18,10 +18,10 @@ from mixture.api.figures import (
     integers,
     kind_columns,
 )
-from mixture.api.pages.catalog.made import MadeView
 from mixture.api.pages.catalog.measures import LABELS, caption_of, coloured, every_measure, figure_text, ramp_of
 from mixture.api.pages.catalog.order import NAME, Measure, sorted_rows
 from mixture.api.pages.catalog.panel import PanelView
+from mixture.api.pages.catalog.provenance import MadeView
 from mixture.api.pages.catalog.search import Hit, found
 from mixture.data.store import Store
 from mixture.planning.catalog import Catalog, Overview

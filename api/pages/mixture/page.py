@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 
 from mixture.api.dependencies import KnownLineage
 from mixture.api.pages.catalog.facts import pinned
-from mixture.api.pages.catalog.made import MoveView
+from mixture.api.pages.catalog.provenance import MoveView
 from mixture.api.pages.mixture.chart import Areas, Label, areas
 from mixture.api.pages.mixture.columns import asked_column, group_columns, known_order
 from mixture.api.pages.mixture.exports import ExportRow, export_rows

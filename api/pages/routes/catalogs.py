@@ -12,11 +12,11 @@ from mixture.api.answers import wrong_query
 from mixture.api.dependencies import AppServices, AskedMixture, Reads, Services
 from mixture.api.middleware import Lifetime
 from mixture.api.pages.catalog.facts import catalog_facts, is_over
-from mixture.api.pages.catalog.made import MoveView
 from mixture.api.pages.catalog.order import Measure
 from mixture.api.pages.catalog.page import CatalogAsked, CatalogView, catalog_view
 from mixture.api.pages.catalog.panel import PanelPage, PanelView
 from mixture.api.pages.catalog.parts import cell_panel, found_texts
+from mixture.api.pages.catalog.provenance import MoveView
 from mixture.api.pages.moves import moves_of
 from mixture.api.pages.render import page_answer
 from mixture.api.registry import LoadedMixture

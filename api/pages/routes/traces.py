@@ -27,7 +27,7 @@ def trace(
     document: Text = None,
     domain: Text = None,
     token: FormNumber = None,
-    from_step: FormNumber = None,
+    first_step: FormNumber = None,
     until: FormNumber = None,
     by: Text = None,
 ) -> Response:
@@ -37,7 +37,7 @@ def trace(
         document=document or None,
         domain=domain or None,
         token=token,
-        from_step=from_step or 0,
+        first_step=first_step or 0,
         until=until,
         by=by or None,
     )

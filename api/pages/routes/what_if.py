@@ -18,7 +18,7 @@ from mixture.api.pages.mixture.what_if import asked_of, field_names, what_if_vie
 from mixture.api.pages.render import asked_page_format, page_answer, page_known
 from mixture.api.registry import LoadedMixture, overview_of
 from mixture.api.routes.mixtures import SPEC_MEDIA_TYPE
-from mixture.api.routes.what_if import WhatIfAsked, changes_of, planned_anew
+from mixture.api.routes.what_if import WhatIfAsked, answer_what_if, changes_of
 from mixture.api.what_if import WhatIfAnswer, check_whole
 from mixture.errors import MixtureError
 from mixture.planning.catalog import Overview
@@ -104,7 +104,7 @@ async def _answer(services: Services, asked: AskedMixture, request: Request, by:
     if not body:
         return None
     try:
-        return await planned_anew(request, services, mixture, changes_of(WhatIfAsked(**body)))
+        return await answer_what_if(request, services, mixture, changes_of(WhatIfAsked(**body)))
     except ValidationError as error:
         faults = first_errors(error)
         raise invalid([{**fault, "loc": ("body", *fault["loc"])} for fault in faults], error.error_count()) from error

@@ -57,7 +57,7 @@ def build(
     `column` of lists, by default input_ids, and `id`; a folder that Hugging Face datasets saved), or store (`path` and
     `domain`). `documents: '{stem}.csv.gz'` names the file beside an npy file that says where documents end,
     `documents: end_of_document` looks for that token.
-    `attributes: {licence: MIT}` become columns of the catalog.
+    `attributes: {license: MIT}` become columns of the catalog.
     """
     from mixture.data.linking import build_catalog
 

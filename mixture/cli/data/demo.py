@@ -96,7 +96,7 @@ def _run(out: Path, processes: int | None) -> str:
     show(stream, next(open_stream(lock, store, first_step=plan.steps - 1, documents=True)), 4)
     folder, program = shlex.quote(str(out)), _program()
     _heading("Three commands to try next")
-    print(f"  {program} positions {folder}/mixture.lock.json --at 0 7 15999")
+    print(f"  {program} positions {folder}/mixture.lock.json --position 0 7 15999")
     largest = max(plan.domains, key=lambda domain: domain.tokens_drawn)
     print(f"  {program} find {folder}/mixture.lock.json {largest.name} 5000")
     print(

@@ -23,8 +23,9 @@ def register(app: typer.Typer) -> None:
 def pack(
     store: Annotated[str, typer.Argument(metavar="STORE", help="A token store, or a catalog of token files.")],
     out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="The new store's folder; must not be there.")],
-    length: Annotated[
-        int | None, typer.Option("-L", "--length", min=1, metavar="N", help="Tokens of a row: the sequence length.")
+    sequence_length: Annotated[
+        int | None,
+        typer.Option("-L", "--sequence-length", min=1, metavar="N", help="Tokens of a row: the sequence length."),
     ] = None,
     bounds: Annotated[
         str | None,
@@ -50,19 +51,24 @@ def pack(
     from mixture.data.layout import LongDocuments
     from mixture.data.store import open_store
 
-    if (length is None) == (bounds is None):
-        raise typer.BadParameter("give --length or --split-by-length, one of them")
+    if (sequence_length is None) == (bounds is None):
+        raise typer.BadParameter("use either --sequence-length or --split-by-length")
     if long not in list(LongDocuments):
         raise typer.BadParameter(f"{long} is not known: {', '.join(LongDocuments)}", param_hint="--long")
     opened = open_store(store)
     with ingest_progress() as progress:
-        if length is not None:
+        if sequence_length is not None:
             packed = pack_store(
-                opened, out, sequence_length=length, long=LongDocuments(long), processes=processes, progress=progress
+                opened,
+                out,
+                sequence_length=sequence_length,
+                long=LongDocuments(long),
+                processes=processes,
+                progress=progress,
             )
         else:
             split = split_store(opened, out, _bounds(bounds or ""), processes=processes, progress=progress)
-    if length is None:
+    if sequence_length is None:
         print_json(_split_json(split)) if as_json else _show_split(split)
     else:
         print_json(_pack_json(packed)) if as_json else _show_packed(packed)

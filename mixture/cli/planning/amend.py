@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from mixture.planning.plan import Finding, Plan
 
 EXAMPLE = (
-    "Example: mixture amend run.lock.json shorter.yaml --at-step 90000 -o run-2.lock.json ·"
-    " mixture amend run.lock.json --at-step 90000 --skip-steps 50 -o run-2.lock.json"
+    "Example: mixture amend run.lock.json shorter.yaml --step 90000 -o run-2.lock.json ·"
+    " mixture amend run.lock.json --step 90000 --skip-steps 50 -o run-2.lock.json"
 )
 
 
@@ -47,9 +47,9 @@ def amend(
     lock: LockFile,
     spec: Annotated[
         Path | None,
-        typer.Argument(metavar="[SPEC]", help="What the whole run is now; the part from --at-step on is used."),
+        typer.Argument(metavar="[SPEC]", help="What the whole run is now; the part from --step on is used."),
     ] = None,
-    at_step: Annotated[
+    step: Annotated[
         StepText,
         typer.Option(parser=parse_step, metavar="N", help=f"The first step that may be another one. {STEP_HELP}"),
     ] = ...,  # type: ignore[assignment]
@@ -111,23 +111,23 @@ def amend(
     if mask is not None and store is None:
         raise typer.BadParameter("--mask takes --store DIR: a document is found there")
     old = read_lock(lock)
-    step = at_step.of(old.data.steps)
+    first_step = step.of(old.data.steps)
     consumed = 0 if consumed_step is None else consumed_step.of(old.data.steps)
     most = None if every else SHOWN_DOMAINS
     text = None if store is None else open_store(store)
     findings: tuple[Finding, ...] = ()
     if spec is None:
-        new = amend_lock(old, step, skip_steps=skip_steps, consumed_step=consumed, reason=reason)
+        new = amend_lock(old, first_step, skip_steps=skip_steps, consumed_step=consumed, reason=reason)
         agree(text, new)
     else:
         amendment = Amendment(
-            old, step, skip_steps=skip_steps, consumed_step=consumed, reason=reason, keep_weights=keep_weights
+            old, first_step, skip_steps=skip_steps, consumed_step=consumed, reason=reason, keep_weights=keep_weights
         )
         plan = _plan(amendment, spec, world_size=world_size, most=most, as_json=as_json)
-        new, findings = _locked(plan, old, step, text, most=most, as_json=as_json), plan.findings
+        new, findings = _locked(plan, old, first_step, text, most=most, as_json=as_json), plan.findings
     if mask is not None and text is not None:
         # Behind the rest of the amendment: a domain that it adds may hold the documents, too.
-        taken = masks_of(text, mask, step, new)
+        taken = masks_of(text, mask, first_step, new)
         new = with_masks(new, taken)
         if not taken:
             print(f"{mask}: nothing of it is in the run, or it is down already", file=sys.stderr)
@@ -135,10 +135,10 @@ def amend(
     if out is not None:
         write_lock(new, out.resolve())
     if as_json:
-        report = amended_json(old, new, step) | {"findings": [finding_json(finding) for finding in findings]}
+        report = amended_json(old, new, first_step) | {"findings": [finding_json(finding) for finding in findings]}
         print_json({"lock": None if out is None else str(out.resolve()), "digest": new.digest} | report)
         return
-    show(old, new, step, most=most)
+    show(old, new, first_step, most=most)
     if keep_weights and not weight_findings(findings):
         print("no weights to come are fitted to the tokens of a phase: --keep-weights changes nothing")
     takes_place = "written" if held is None or held.digest == new.digest else f"replaces {held.digest}"
@@ -207,10 +207,10 @@ def show(old: Lock, new: Lock | Plan, step: int, *, most: int | None) -> None:
         print(f"  name    {printable(old.mixture)} → {printable(name)}: the spec names the run otherwise")
     print(f"  steps   {before.steps:,} → {after.steps:,}\n  tokens  {tokens[0]:,} → {tokens[1]:,}")
     for phase in phases:
-        if phase.steps and phase.first_step + phase.steps > step:
+        if phase.steps and phase.end_step > step:
             first = max(phase.first_step, step)
             shape = f"length {after.length_of(first):,}, batch {after.batch_of(first):,} sequences"
-            print(f"  from step {first:,}: {phase.name}, {phase.first_step + phase.steps - first:,} steps, {shape}")
+            print(f"  from step {first:,}: {phase.name}, {phase.end_step - first:,} steps, {shape}")
     print()
     changed = [one for one in domains if one.is_changed]
     if changed:

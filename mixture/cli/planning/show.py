@@ -134,7 +134,7 @@ def _tokens(
         columns = grouping_columns(known.table.column_names, by, taken=taken)
     except CatalogError as error:
         if error.code == "unknown-column" and run.content and not (error.hint or "").startswith("did you mean"):
-            command = f"mixture trace {path} --store DIR --until-step {step} --by {error.facts['column']}"
+            command = f"mixture trace read-so-far {path} {step} --store DIR --by {error.facts['column']}"
             error.hint = f"{error.hint}; by attributes of documents: `{command}`"
         raise
     groups = group(run, known, columns)

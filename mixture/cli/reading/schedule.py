@@ -31,7 +31,7 @@ Steps = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the program."""
-    app.command(epilog="Example: mixture positions run.lock.json --at 0 17 4000000000")(positions)
+    app.command(epilog="Example: mixture positions run.lock.json --position 0 17 4000000000")(positions)
     app.command(epilog="Example: mixture counts run.lock.json --step 0 108000")(counts)
     app.command(epilog="Example: mixture find run.lock.json c12q3 5000000")(find)
     app.command(epilog="Example: mixture handoffs run.lock.json --json")(handoffs)
@@ -46,20 +46,24 @@ def _schedule(lock: Path) -> Schedule:
 
 def positions(
     lock: LockFile,
-    at: Annotated[list[int] | None, typer.Option(metavar="N…", help="These positions, in this order.")] = None,
-    start: Annotated[int | None, typer.Option(metavar="A", help="The first position of a range.")] = None,
-    count: Annotated[int | None, typer.Option(metavar="N", help="How many positions from --start on.")] = None,
+    position: Annotated[list[int] | None, typer.Option(metavar="N…", help="These positions, in this order.")] = None,
+    first_position: Annotated[int | None, typer.Option(metavar="A", help="The first position of a range.")] = None,
+    last_position: Annotated[int | None, typer.Option(metavar="B", help="The last position of the range.")] = None,
     arrow: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an Arrow IPC file instead.")] = None,
     *,
     as_json: AsJson = False,
 ) -> None:
     """Show which sequence of which domain stands at positions of the run."""
-    if (at is None) == (start is None) or (start is None) != (count is None):
-        raise typer.BadParameter("say either --at N…, or --start A and --count N")
     schedule = _schedule(lock)
-    if start is not None:
-        schedule.step_of(start)
-    chunks = iter([schedule.at(at)]) if at is not None else schedule.iter_rows(start or 0, count or 0)
+    if position is not None and first_position is None and last_position is None:
+        chunks = iter([schedule.at(position)])
+    elif position is None and first_position is not None and last_position is not None:
+        if last_position < first_position:
+            raise typer.BadParameter(f"--first-position {first_position} comes after --last-position {last_position}")
+        schedule.step_of(first_position)
+        chunks = schedule.iter_rows(first_position, last_position - first_position + 1)
+    else:
+        raise typer.BadParameter("use --position N…, or --first-position A and --last-position B")
     if arrow is not None:
         _write_arrow(schedule, chunks, arrow)
         return
@@ -123,13 +127,13 @@ def find(
     lock: LockFile,
     domain: Annotated[str, typer.Argument(metavar="DOMAIN")],
     token: Annotated[int, typer.Argument(metavar="TOKEN", help="An offset in the domain's tokens, from 0.")],
-    most: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the first N.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the first N.")] = None,
     *,
     as_json: AsJson = False,
 ) -> None:
     """Show every position whose sequence holds a token."""
     schedule = _schedule(lock)
-    found = islice(schedule.iter_places(domain, token), most)
+    found = islice(schedule.iter_places(domain, token), limit)
     if as_json:
         for one in found:
             print_json(asdict(one))
@@ -143,7 +147,7 @@ def find(
             yield astuple(one)
 
     print_columns(PLACE, rows(), text={})
-    if count == most:
+    if count == limit:
         print(f"the first {count} times that token {token} of '{domain}' is read in this run")
     else:
         print(f"token {token} of '{domain}' is read {count} time{'' if count == 1 else 's'} in this run")

@@ -35,7 +35,10 @@ def stream(
     lock: LockFile,
     store: StoreFolder,
     first_step: Annotated[StepText, typer.Option(parser=parse_step, metavar="A", help=STEP_HELP)] = "0",  # type: ignore[assignment]
-    steps: Annotated[int, typer.Option(min=1, metavar="N")] = 1,
+    last_step: Annotated[
+        StepText | None,
+        typer.Option(parser=parse_step, metavar="B", help="The last step to read; default: the first one."),
+    ] = None,
     rank: Annotated[int, typer.Option(min=0, metavar="r")] = 0,
     world_size: Annotated[int, typer.Option(min=1, metavar="R")] = 1,
     rows: Annotated[
@@ -61,9 +64,12 @@ def stream(
     opened = open_stream(
         held, store, rank, world_size, first, next_token=next_token, documents=out is None, uneven=uneven
     )
+    last = first if last_step is None else last_step.of(held.data.steps)
+    if last < first:
+        raise typer.BadParameter(f"--first-step {first} comes after --last-step {last}")
     if first == opened.steps:
         raise StreamError(f"the run ends at step {opened.steps:,}", code="step-out-of-range", hint="steps count from 0")
-    batches = _first(opened, steps)
+    batches = _up_to(opened, last)
     if out is not None:
         _write_arrow(opened, batches, out)
         print(f"{out}: steps {first} to {opened.step - 1} of rank {rank} of {world_size}", file=sys.stderr)
@@ -76,8 +82,8 @@ def stream(
             show(opened, batch, rows or SHOWN_ROWS)
 
 
-def _first(opened: LocalStream, steps: int) -> Iterator[Batch]:
-    end = min(opened.step + steps, opened.steps)
+def _up_to(opened: LocalStream, last_step: int) -> Iterator[Batch]:
+    end = min(last_step + 1, opened.steps)
     while opened.step < end:
         yield next(opened)
 

@@ -1,8 +1,8 @@
-"""`mixture trace`: what a step reads, where a document is read, and what was read so far."""
+"""`mixture trace step|document|token|read-so-far`: from a step to its text, and from text to the steps that read it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,166 +17,171 @@ if TYPE_CHECKING:
     from mixture.lock import Lock
     from mixture.stream import Trace
 
-EXAMPLE = (
-    "Example: mixture trace run.lock.json --store store --step 216000 --rank 3 --world-size 64 · "
-    "mixture trace run.lock.json --store store --document web/17 --from-step 216000 · "
-    "mixture trace run.lock.json --store store --until-step 216000 --by licence"
-)
+StoreFolder = Annotated[Path, typer.Option("--store", metavar="DIR", help="The lock's token store.")]
+Step = Annotated[StepText, typer.Argument(parser=parse_step, metavar="STEP", help=STEP_HELP)]
+FirstStep = Annotated[
+    StepText,
+    typer.Option(parser=parse_step, metavar="N", help=f"Only what is read from this step on. {STEP_HELP}"),
+]
+Limit = Annotated[int | None, typer.Option(min=1, metavar="N", help="List only the first N places of each.")]
+ArrowFile = Annotated[Path | None, typer.Option("--arrow", metavar="FILE", help="Write an Arrow IPC file instead.")]
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command to the program."""
-    app.command(epilog=EXAMPLE)(trace)
+    """Add the commands to the program."""
+    commands = typer.Typer(help="Follow text through a run: from a step to its documents, from text to its steps.")
+    of = "run.lock.json --store store"
+    commands.command("step", epilog=f"Example: mixture trace step {of} 216000 --rank 3 --world-size 64")(trace_step)
+    commands.command(
+        "document",
+        epilog=f"Example: mixture trace document {of} web/17 books/3 --first-step 216000 · "
+        f"mixture trace document {of} --file takedown.txt",
+    )(trace_document)
+    commands.command("token", epilog="Example: mixture trace token run.lock.json c12q3 5000000")(trace_token)
+    commands.command("read-so-far", epilog=f"Example: mixture trace read-so-far {of} 25% --by license")(read_so_far)
+    app.add_typer(commands, name="trace", no_args_is_help=True)
 
 
-def trace(
+def trace_step(
     lock: LockFile,
-    store: Annotated[
-        Path | None, typer.Option("--store", metavar="DIR", help="The lock's token store; a token needs none.")
-    ] = None,
-    step: Annotated[
-        StepText | None,
-        typer.Option(
-            "--step",
-            parser=parse_step,
-            metavar="S",
-            help=f"Forwards: each sequence of this step, with documents. {STEP_HELP}",
-        ),
-    ] = None,
-    rank: Annotated[int, typer.Option(min=0, metavar="r", help="With --step: only the slots of this rank.")] = 0,
+    step: Step,
+    store: StoreFolder,
+    rank: Annotated[int, typer.Option(min=0, metavar="r", help="Only the slots of this rank.")] = 0,
     world_size: Annotated[int, typer.Option(min=1, metavar="R", help="How many ranks there are.")] = 1,
-    document: Annotated[
-        list[str] | None, typer.Option(metavar="ID…", help="Backwards: every place where these documents are read.")
-    ] = None,
-    documents: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="The same of documents or ranges, one a line: what `amend --mask` takes."),
-    ] = None,
-    domain: Annotated[str | None, typer.Option(metavar="D", help="With --token: the token's domain.")] = None,
-    token: Annotated[
-        int | None, typer.Option(metavar="T", help="The same of one token, an offset in its domain from 0.")
-    ] = None,
-    until_step: Annotated[
-        StepText | None,
-        typer.Option(parser=parse_step, metavar="S", help="All that was read before this step, in sums by --by."),
-    ] = None,
-    by: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="`domain`, an attribute of documents, or a label of domains.")
-    ] = None,
-    from_step: Annotated[
-        StepText | None,
-        typer.Option(
-            parser=parse_step,
-            metavar="N",
-            help="Of documents or a token: only what is still to come from step N on, which a takedown would hide.",
-        ),
-    ] = None,
-    at_step: Annotated[
-        StepText | None, typer.Option(parser=parse_step, metavar="N", help="With --never: as --from-step N.")
-    ] = None,
-    most: Annotated[int | None, typer.Option(min=1, metavar="N", help="List only the first N places of each.")] = None,
-    arrow: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an Arrow IPC file instead.")] = None,
+    arrow: ArrowFile = None,
     *,
     uneven: Annotated[
-        bool, typer.Option("--uneven", help="With --world-size: of ranks that may differ by one row, as streams do.")
+        bool, typer.Option("--uneven", help="Ranks may differ by one sequence, as streams allow it.")
     ] = False,
-    never: Annotated[bool, typer.Option("--never", help="With --at-step N: as --from-step N.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Follow text through a run: from a step to its documents, and from a document or token to every step and slot."""
+    """Show the sequences of a step, each with the documents in it."""
+    from mixture import stream
     from mixture.data.store import open_store
     from mixture.lock import read_lock
-    from mixture.stream import check_divisible, read_so_far, trace_step
 
-    backwards = bool(document) or documents is not None or token is not None
-    to_come = at_step if from_step is None else from_step
-    if to_come is not None and not backwards:
-        raise typer.BadParameter(
-            "what is still to come is listed for documents or a token; in sums, by domain or by columns of the"
-            " catalog, `mixture show LOCK --step N` has it"
-        )
-    asked = [step is not None, bool(document), documents is not None, token is not None, until_step is not None]
-    if sum(asked) != 1:
-        raise typer.BadParameter("say one of --step, --document, --documents, --domain with --token, --until-step")
-    if (domain is None) != (token is None):
-        raise typer.BadParameter("say --domain and --token together")
-    if never != (at_step is not None) or (never and from_step is not None):
-        raise typer.BadParameter("say --from-step N, or --never and --at-step N together")
-    if step is None and (rank or world_size > 1 or uneven):
-        raise typer.BadParameter("--rank, --world-size and --uneven go with --step")
-    if by is not None and until_step is None:
-        raise typer.BadParameter("--by goes with --until-step")
-    if most is not None and not backwards:
-        raise typer.BadParameter("--most goes with documents or a token")
+    _check_output(arrow, as_json=as_json)
+    run, opened = read_lock(lock), open_store(store)
+    number = step.of(run.data.steps)
+    if not uneven and run.schedule().batch_of(number) % world_size:
+        stream.check_divisible(run.data, world_size, number)
+    sequences = stream.trace_step(run, opened, number, rank=rank, world_size=world_size)
+    if arrow is not None:
+        trace_arrow.write_sequences(arrow, sequences, opened.attributes)
+    elif as_json:
+        trace_output.print_sequences_json(sequences)
+    else:
+        trace_output.print_sequences(sequences, number)
+
+
+def trace_document(
+    lock: LockFile,
+    document: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Ids of documents.")] = None,
+    store: StoreFolder = ...,  # type: ignore[assignment]
+    file: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Documents or ranges of tokens, one a line: what `amend --mask` takes."),
+    ] = None,
+    first_step: FirstStep = "0",  # type: ignore[assignment]
+    limit: Limit = None,
+    arrow: ArrowFile = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Show every place in the run where documents are read."""
+    from mixture.data.store import open_store
+    from mixture.lock import read_lock
+
+    if bool(document) == (file is not None):
+        raise typer.BadParameter("name documents, or a file of them with --file FILE")
+    run = read_lock(lock)
+    traces = _document_traces(run, open_store(store), document or (), file, first_step.of(run.data.steps))
+    _write(list(traces), limit, arrow, as_json=as_json)
+
+
+def trace_token(
+    lock: LockFile,
+    domain: Annotated[str, typer.Argument(metavar="DOMAIN")],
+    token: Annotated[int, typer.Argument(metavar="TOKEN", help="An offset in the domain's tokens, from 0.")],
+    first_step: FirstStep = "0",  # type: ignore[assignment]
+    limit: Limit = None,
+    arrow: ArrowFile = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Show every place in the run where one token of a domain is read; this needs no store."""
+    from mixture import stream
+    from mixture.lock import read_lock
+
+    run = read_lock(lock)
+    trace = stream.trace_token(run, domain, token, first_step=first_step.of(run.data.steps))
+    _write([trace], limit, arrow, as_json=as_json)
+
+
+def read_so_far(
+    lock: LockFile,
+    step: Step,
+    store: StoreFolder,
+    by: Annotated[
+        str, typer.Option(metavar="COLUMN", help="`domain`, an attribute of documents, or a label of domains.")
+    ] = "domain",
+    arrow: ArrowFile = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Sum up the text that was read before a step.
+
+    What is still to come, by domain or by columns of the catalog, is in `mixture show LOCK --step N`.
+    """
+    from mixture import stream
+    from mixture.data.store import open_store
+    from mixture.lock import read_lock
+
+    _check_output(arrow, as_json=as_json)
+    run = read_lock(lock)
+    sums = stream.read_so_far(run, open_store(store), step.of(run.data.steps), by=by)
+    if arrow is not None:
+        trace_arrow.write_sums(arrow, sums)
+    elif as_json:
+        trace_output.print_sums_json(sums)
+    else:
+        trace_output.print_sums(sums)
+
+
+def _check_output(arrow: Path | None, *, as_json: bool) -> None:
     if as_json and arrow is not None:
-        raise typer.BadParameter("say either --json or --arrow")
-    if store is None and token is None:
-        raise typer.BadParameter("this takes --store DIR: documents are found there")
-
-    held = read_lock(lock)
-    steps = held.data.steps
-    opened = None if store is None else open_store(store)
-    if backwards:
-        first_step = 0 if to_come is None else to_come.of(steps)
-        found = list(_traces(held, opened, document or [], documents, domain, token, first_step))
-        if arrow is not None:
-            trace_arrow.write_traces(arrow, found, most)
-        elif as_json:
-            trace_output.print_traces_json(found, most)
-        else:
-            trace_output.print_traces(found, most)
-        return
-    assert opened is not None, "refused above"
-    if step is not None:
-        number = step.of(steps)
-        if not uneven and held.schedule().batch_of(number) % world_size:
-            check_divisible(held.data, world_size, number)
-        sequences = trace_step(held, opened, number, rank=rank, world_size=world_size)
-        if arrow is not None:
-            trace_arrow.write_sequences(arrow, sequences, opened.attributes)
-        elif as_json:
-            trace_output.print_sequences_json(sequences)
-        else:
-            trace_output.print_sequences(sequences, number)
-    elif until_step is not None:
-        sums = read_so_far(held, opened, until_step.of(steps), by=by or "domain")
-        if arrow is not None:
-            trace_arrow.write_sums(arrow, sums)
-        elif as_json:
-            trace_output.print_sums_json(sums)
-        else:
-            trace_output.print_sums(sums)
+        raise typer.BadParameter("choose --json or --arrow")
 
 
-def _traces(
-    lock: Lock,
-    store: Store | None,
-    ids: list[str],
-    file: Path | None,
-    domain: str | None,
-    token: int | None,
-    from_step: int,
+def _write(traces: Sequence[Trace], limit: int | None, arrow: Path | None, *, as_json: bool) -> None:
+    _check_output(arrow, as_json=as_json)
+    if arrow is not None:
+        trace_arrow.write_traces(arrow, traces, limit)
+    elif as_json:
+        trace_output.print_traces_json(traces, limit)
+    else:
+        trace_output.print_traces(traces, limit)
+
+
+def _document_traces(
+    lock: Lock, store: Store, ids: Sequence[str], file: Path | None, first_step: int
 ) -> Iterator[Trace]:
     from mixture.errors import StoreError
     from mixture.lock import MaskedDocument, MaskedRange, read_mask_file
-    from mixture.stream import trace_documents, trace_range, trace_token
+    from mixture.stream import trace_documents, trace_range
 
-    if domain is not None and token is not None:
-        yield trace_token(lock, domain, token, from_step=from_step)
-        return
-    assert store is not None, "refused above"
     lines = [] if file is None else [line.what for line in read_mask_file(file)]
-    asked = [(line.document, line.domain) for line in lines if isinstance(line, MaskedDocument)]
-    found = trace_documents(lock, store, ids or [identity for identity, _ in asked], from_step=from_step)
-    places = {(one.document.id, one.domain) for one in found if one.document}
-    for identity, only in asked:
-        if only is not None and (identity, only) not in places:
-            raise StoreError(f"domain '{only}' of the store has no document '{identity}'", code="document-unknown")
-    wanted = {*asked, *((identity, None) for identity in ids)}
-    for one in found:
-        assert one.document is not None, "it was asked for by its id"
-        if wanted & {(one.document.id, None), (one.document.id, one.domain)}:
-            yield one
+    masked = [(line.document, line.domain) for line in lines if isinstance(line, MaskedDocument)]
+    traces = trace_documents(lock, store, ids or [identity for identity, _ in masked], first_step=first_step)
+    places = {(trace.document.id, trace.domain) for trace in traces if trace.document}
+    for identity, domain in masked:
+        if domain is not None and (identity, domain) not in places:
+            raise StoreError(f"domain '{domain}' of the store has no document '{identity}'", code="unknown-document")
+    wanted = {*masked, *((identity, None) for identity in ids)}
+    for trace in traces:
+        assert trace.document is not None, "it was found by its id"
+        if wanted & {(trace.document.id, None), (trace.document.id, trace.domain)}:
+            yield trace
     for line in lines:
         if isinstance(line, MaskedRange):
-            yield trace_range(lock, line.domain, line.first_token, line.tokens, from_step=from_step)
+            yield trace_range(lock, line.domain, line.first_token, line.tokens, first_step=first_step)

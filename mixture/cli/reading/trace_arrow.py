@@ -46,13 +46,13 @@ def _parts(one: TracedSequence, names: Mapping[str, str]) -> Iterator[dict[str, 
         }
 
 
-def write_traces(path: Path, traces: Iterable[Trace], most: int | None) -> None:
-    """A row for each read of each document or range, at most so many of each."""
+def write_traces(path: Path, traces: Iterable[Trace], limit: int | None) -> None:
+    """A row for each read of each document or range, at most that many of each."""
     rows = (
         {"domain": one.domain, "document": None if one.document is None else one.document.id}
         | {name: getattr(read, name) for name in READ}
         for one in traces
-        for read in islice(one.reads(), most)
+        for read in islice(one.reads(), limit)
     )
     _write(path, rows, _schema(PLACE))
 

@@ -89,34 +89,34 @@ def _range(from_token: int, to_token: int) -> str:
 # ---- backwards --------------------------------------------------------------------------------------------------
 
 
-def print_traces_json(traces: Iterable[Trace], most: int | None) -> None:
-    """Print an object for each document or range: what it is, how often it is read, and at most so many reads."""
+def print_traces_json(traces: Iterable[Trace], limit: int | None) -> None:
+    """Print an object for each document or range: what it is, how often it is read, and at most that many reads."""
     for one in traces:
         attributes = {} if one.document is None else {"attributes": dict(one.document.attributes)}
-        reads = [{name: getattr(read, name) for name in READ} for read in islice(one.reads(), most)]
+        reads = [{name: getattr(read, name) for name in READ} for read in islice(one.reads(), limit)]
         print_json(
             {"document": None if one.document is None else one.document.id, "domain": one.domain}
             | {"first_token": one.first_token, "tokens": one.tokens}
             | attributes
-            | {"from_step": one.first_step, "times": one.times, "times_down": one.times_down, "reads": reads}
+            | {"first_step": one.first_step, "times": one.times, "times_down": one.times_down, "reads": reads}
         )
 
 
-def print_traces(traces: Iterable[Trace], most: int | None) -> None:
-    """Print where each document or range is read, a line a place, at most so many, and how many there are in all."""
+def print_traces(traces: Iterable[Trace], limit: int | None) -> None:
+    """Print where each document or range is read, a line a place, at most that many, and how many there are in all."""
     for i, one in enumerate(traces):
         if i:
             print()
-        _print_trace(one, most)
+        _print_trace(one, limit)
 
 
-def _print_trace(one: Trace, most: int | None) -> None:
+def _print_trace(one: Trace, limit: int | None) -> None:
     print(_heading(one))
     found = one.reads()
     first = next(found, None)
     if first is not None:
         names = (*SHOWN_READ, *([READS_OF_IT] if one.tokens > 1 else []), *([TAKEN_DOWN] if one.is_masked else []))
-        rows = (_read_text(read, one, names) for read in islice(chain([first], found), most))
+        rows = (_read_text(read, one, names) for read in islice(chain([first], found), limit))
         print_columns(names, rows, text={READS_OF_IT: 18}, numbers=WIDTH)
     print(_summary(one, first))
 

@@ -13,7 +13,7 @@ import typer
 
 from mixture.cli.output import AsJson, print_json
 from mixture.cli.planning.plan import SpecFile
-from mixture.cli.service.remote import DIGEST_DIGITS, Scope, To, Token, explained, service_at
+from mixture.cli.service.remote import DIGEST_DIGITS, Scope, Token, Url, explained, service_at
 from mixture.errors import MixtureError, Place, ServiceError
 from mixture.file_names import SPEC_FILE, STORE_TABLE
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 def register(app: typer.Typer) -> None:
     """Add the command to the program."""
     app.command(
-        epilog="Example: mixture publish mixtures/demo/mixture.yaml --to http://127.0.0.1:8000 --name my-demo. "
+        epilog="Example: mixture publish mixtures/demo/mixture.yaml --url http://127.0.0.1:8000 --name my-demo. "
         "To move a name: --replaces sha256:… with the digest that it points to now."
     )(publish)
 
 
 def publish(
     spec: SpecFile,
-    to: To,
+    url: Url,
     name: Annotated[
         str,
         typer.Option(
@@ -75,7 +75,7 @@ def publish(
         "lock": None if lock is None else _text(lock),
         **({"leaves_runs": leaves_run} if leaves_run else {}),
     }
-    service = service_at(to, token)
+    service = service_at(url, token)
     try:
         with explained(Scope.PUBLISH):
             if digits is not None and len(digits) < DIGEST_DIGITS:

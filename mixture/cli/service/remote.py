@@ -16,8 +16,8 @@ from mixture.errors import ServiceError
 if TYPE_CHECKING:
     from mixture.client.service import Service
 
-To = Annotated[
-    str, typer.Option("--to", metavar="URL", envvar="MIXTURE_URL", help="The service, as http://127.0.0.1:8000.")
+Url = Annotated[
+    str, typer.Option("--url", metavar="URL", envvar="MIXTURE_URL", help="The service, as http://127.0.0.1:8000.")
 ]
 Token = Annotated[
     str | None,

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from mixture.cli.output import AsJson, print_json, print_styled, print_table, table
-from mixture.cli.service.remote import Patience, Scope, To, Token, digest_of, explained, items, service_at
+from mixture.cli.service.remote import Patience, Scope, Token, Url, digest_of, explained, items, service_at
 
 PATIENCE_SECONDS = 600.0
 """As streams have it."""
@@ -21,7 +21,7 @@ RunId = Annotated[str, typer.Argument(metavar="RUN", help="The id that registeri
 def register(app: typer.Typer) -> None:
     """Add the commands to the program."""
     runs = typer.Typer(help="Register training runs at a service, report their progress, see what they have read.")
-    at = "--to http://127.0.0.1:8000"
+    at = "--url http://127.0.0.1:8000"
     runs.command("list", epilog=f"Example: mixture runs list {at}")(list_all)
     runs.command("register", epilog=f"Example: mixture runs register demo --name 'ablation 7' {at}")(register_one)
     runs.command("report", epilog=f"Example: mixture runs report RUN --step 1000 --loss web=2.31 {at}")(report)
@@ -31,7 +31,7 @@ def register(app: typer.Typer) -> None:
 
 
 def list_all(
-    to: To,
+    url: Url,
     limit: Annotated[int, typer.Option(min=1, metavar="N", help="The newest N.")] = 100,
     mixture: Annotated[
         str | None,
@@ -46,7 +46,7 @@ def list_all(
     """List runs, the newest first."""
     with explained(Scope.READ):
         query = {} if mixture is None else {"mixture": mixture}
-        runs = items(service_at(to, token), "/v1/runs", limit=limit, query=query)
+        runs = items(service_at(url, token), "/v1/runs", limit=limit, query=query)
         if as_json:
             for run in runs:
                 print_json(run)
@@ -56,7 +56,7 @@ def list_all(
 
 def register_one(
     mixture: Annotated[str, typer.Argument(metavar="MIXTURE", help="NAME, NAME@sha256:…, or sha256:…")],
-    to: To,
+    url: Url,
     name: Annotated[str | None, typer.Option("--name", metavar="TEXT", help="What people call the run.")] = None,
     key: Annotated[
         str | None,
@@ -71,14 +71,14 @@ def register_one(
     from mixture.client import register_run
 
     with explained(Scope.RUN):
-        run = register_run(to, mixture, name=name, key=key, token=token, patience_seconds=patience)
+        run = register_run(url, mixture, name=name, key=key, token=token, patience_seconds=patience)
     print_json(run) if as_json else print(run["id"])
 
 
 def report(
     run: RunId,
     step: Annotated[int, typer.Option("--step", min=0, metavar="S", help="Steps that are done.")],
-    to: To,
+    url: Url,
     loss: Annotated[
         list[str] | None,
         typer.Option("--loss", metavar="DOMAIN=X", help="Loss of a domain, or nan; may stand more than once."),
@@ -106,7 +106,7 @@ def report(
     digest = None if lock is None else _digest(lock)
     with explained(Scope.RUN):
         entry = report_progress(
-            to, run, step=step, loss=losses, lock=digest, key=key, token=token, patience_seconds=patience
+            url, run, step=step, loss=losses, lock=digest, key=key, token=token, patience_seconds=patience
         )
     if as_json:
         print_json(entry)
@@ -114,19 +114,19 @@ def report(
     more = ""
     if entry["lock"]:
         with explained(Scope.RUN):
-            now = find_run(to, run, token=token, patience_seconds=patience)["mixture"].partition("@")[0]
+            now = find_run(url, run, token=token, patience_seconds=patience)["mixture"].partition("@")[0]
         more = f", now of {now}, under lock {entry['lock'][:12]}"
     print(f"report {entry['seq']:,}: step {entry['step']:,}{more}")
 
 
-def show(run: RunId, to: To, token: Token = None, *, as_json: AsJson = False) -> None:
+def show(run: RunId, url: Url, token: Token = None, *, as_json: AsJson = False) -> None:
     """Show how far a run is, and what it has read of each domain against its plan."""
     from mixture.client.runs import find_run
 
     with explained(Scope.READ):
-        found = find_run(to, run, token=token)
+        found = find_run(url, run, token=token)
         of_domains = f"{found['url']}/composition"
-        domains = service_at(to, token).ask("GET", of_domains)["items"] if found["standing"] else []
+        domains = service_at(url, token).ask("GET", of_domains)["items"] if found["standing"] else []
     if as_json:
         print_json(found | {"domains": domains})
         return
@@ -157,7 +157,7 @@ def show(run: RunId, to: To, token: Token = None, *, as_json: AsJson = False) ->
 
 def watch(
     run: RunId,
-    to: To,
+    url: Url,
     after: Annotated[int, typer.Option(min=0, metavar="N", help="Begin behind report N.")] = 0,
     token: Token = None,
     patience: Patience = PATIENCE_SECONDS,
@@ -169,8 +169,8 @@ def watch(
     from mixture.client.service import OPENING_SECONDS
 
     with explained(Scope.READ):
-        steps = steps_of(find_run(to, run, token=token, patience_seconds=min(patience, OPENING_SECONDS)))
-        for entry in watch_run(to, run, after=after, token=token, patience_seconds=patience):
+        steps = steps_of(find_run(url, run, token=token, patience_seconds=min(patience, OPENING_SECONDS)))
+        for entry in watch_run(url, run, after=after, token=token, patience_seconds=patience):
             print_json(entry) if as_json else print(_entry_text(entry, steps))
             sys.stdout.flush()
 

@@ -1,15 +1,14 @@
 """Text into a store: split into parts, tokenized, merged, resumed."""
 
+from mixture.data.ingest.document_order import DocumentKeys
 from mixture.data.ingest.resumption import Earlier, Resumed
 from mixture.data.ingest.run import ingest
-from mixture.data.ingest.runs import DocumentKeys
 from mixture.data.ingest.sources import SourceDomain, Sources, TokenType, read_sources, sources_schema
-from mixture.data.ingest.survey import FoundSources, SourcesReport, survey_sources
+from mixture.data.ingest.survey import SourcesReport, survey_sources
 
 __all__ = [
     "DocumentKeys",
     "Earlier",
-    "FoundSources",
     "Resumed",
     "SourceDomain",
     "Sources",

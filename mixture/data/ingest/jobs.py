@@ -14,10 +14,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from mixture.data.ingest.document_order import DocumentKeys
 from mixture.data.ingest.holdout import Chances, Holdouts
 from mixture.data.ingest.merge import Indices, MergedRuns
 from mixture.data.ingest.parts import Making
-from mixture.data.ingest.runs import ATTRIBUTE, DocumentKeys, Entry, Names, Run, RunWriter
+from mixture.data.ingest.sorted_runs import ATTRIBUTE, Entry, Names, Run, RunWriter
 from mixture.data.layout import TOKENS, DomainRecord, StoredDocuments, content_digest, document_schema
 from mixture.data.texts import (
     NO_ROW,

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from mixture.data.ingest.runs import ATTRIBUTE, CHANCE, ORIGIN, Run
+from mixture.data.ingest.sorted_runs import ATTRIBUTE, CHANCE, ORIGIN, Run
 
 _RANGE_BYTES = 1 << 27
 _RANGE_DOCUMENTS = 1 << 17

@@ -46,7 +46,7 @@ def check_read(group: SourceGroup, results: Sequence[ReadResult], empty: Empty) 
     """Refuse files of lines of which none is JSON, a column that no row has, for it is misspelt, and a source without
     documents.
 
-    Errors: IngestError `not-json-lines`, `column-missing`, `source-empty`.
+    Errors: IngestError `not-json-lines`, `missing-column`, `source-empty`.
     """
     rows = sum(result.rows for result in results)
     seen = frozenset[str]().union(*(result.seen for result in results))
@@ -63,7 +63,7 @@ def check_read(group: SourceGroup, results: Sequence[ReadResult], empty: Empty) 
         if rows and name not in seen:
             raise IngestError(
                 f"{group.shown}: no row of its files has {quote(name)}",
-                code="column-missing",
+                code="missing-column",
                 place=group.place,
                 hint=_known(name, group),
                 domain=group.name,

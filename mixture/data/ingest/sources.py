@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from mixture.data.ingest.holdout import HOLDOUT, NOTHING, Holdout, Holdouts, read_holdout
-from mixture.data.ingest.runs import ORIGIN
+from mixture.data.ingest.sorted_runs import ORIGIN
 from mixture.data.texts import (
     LABELS,
     Columns,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from mixture.data.ingest.holdout import CHANCES, Holdout, cut
 from mixture.data.ingest.merge import Indices, MergedRuns
-from mixture.data.ingest.runs import CHANCE, MOST_DOMAINS, Run, too_many_domains
+from mixture.data.ingest.sorted_runs import CHANCE, MOST_DOMAINS, Run, too_many_domains
 from mixture.data.ingest.sources import Sources
 from mixture.names import HELD_OUT_ENDING
 

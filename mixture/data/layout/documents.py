@@ -15,11 +15,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mixture.data.layout.files import DATA_START
-from mixture.data.layout.gaps import PADDING, begins, with_padding
 from mixture.data.layout.linked import AnyManifest
 from mixture.data.layout.manifest import DOCUMENT_ENDS, DOCUMENTS, DOCUMENTS_BY_ID, ENDS_DTYPE
 from mixture.data.layout.mapping import OpenFile, Standing, readable
 from mixture.data.layout.packed import PackedManifest
+from mixture.data.layout.packed_padding import PADDING, begins, with_padding
 from mixture.data.layout.parquet import ParquetTable
 from mixture.errors import Place, StoreError
 

@@ -24,6 +24,7 @@ from mixture.data.layout.manifest import (
     FileRecord,
     Manifest,
     Model,
+    TokenizerRecord,
     read_description,
     wrong_ids,
     wrong_tables,
@@ -122,14 +123,6 @@ class LinkedDomain(DomainTotals):
         return ContentKind.TOKENS if self.how.format is LinkedFormat.STORE else ContentKind.FILES
 
 
-class LinkedTokenizer(Model):
-    """What the tokens were made with. digest: the SHA-256 of its definition, where there is one."""
-
-    name: str
-    digest: Digest | None
-    vocabulary: Annotated[int, Field(ge=1, le=2**32)]
-
-
 class EndToken(Model):
     """The token that the sources call end-of-document; whether it stands behind every document is theirs to know."""
 
@@ -141,7 +134,7 @@ class LinkedManifest(Description):
     """What a folder of links says."""
 
     format: Literal["mixture-catalog/1"] = "mixture-catalog/1"
-    tokenizer: LinkedTokenizer
+    tokenizer: TokenizerRecord
     dtype: Literal["uint16", "uint32"]
     end_of_document: EndToken
     tables: tuple[FileRecord, ...]

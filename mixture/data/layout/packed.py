@@ -37,7 +37,7 @@ class Packing(Model):
 
 class PackedManifest(Manifest):
     """What a store of packed rows says. Its documents are whole, or parts of one that is longer than a row, in order;
-    they lie in rows as `mixture.data.layout.gaps` says, and end-of-document fills up what is left of a row.
+    they lie in rows as `mixture.data.layout.packed_padding` says, and end-of-document fills up what is left of a row.
 
     A domain's content digest is `packed_digest`.
     """

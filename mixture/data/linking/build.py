@@ -6,10 +6,10 @@ import hashlib
 import os
 from pathlib import Path
 
-from mixture.data.layout import BYTES, LinkedTokenizer, base_of
+from mixture.data.layout import BYTES, TokenizerRecord, base_of
+from mixture.data.linking.catalog_writer import CatalogHead, KeptFile, Making, PlannedDomain, Progress, numpy_type
 from mixture.data.linking.catalogs import CatalogReport, Work, before_of, replace_catalog, sources_of
 from mixture.data.linking.finding import Finder
-from mixture.data.linking.making import CatalogHead, KeptFile, Making, PlannedDomain, Progress, numpy_type
 from mixture.data.linking.sources import CatalogSources, link_source, read_catalog_sources
 from mixture.data.writing import choose_tokenizer, publish, workplace
 from mixture.errors import Place, StoreError
@@ -98,8 +98,8 @@ def _definition(sources: CatalogSources) -> bytes | None:
     return choose_tokenizer(path, name=sources.tokenizer, end_of_document=None, place=sources.place).definition
 
 
-def _tokenizer(sources: CatalogSources, definition: bytes | None) -> LinkedTokenizer:
+def _tokenizer(sources: CatalogSources, definition: bytes | None) -> TokenizerRecord:
     digest = None if definition is None else hashlib.sha256(definition).hexdigest()
     if digest is None and sources.tokenizer == BYTES:
         digest = choose_tokenizer(BYTES, end_of_document=None, name=None, place=sources.place).make().record.digest
-    return LinkedTokenizer(name=sources.tokenizer, digest=digest, vocabulary=sources.vocabulary)
+    return TokenizerRecord(name=sources.tokenizer, digest=digest, vocabulary=sources.vocabulary)

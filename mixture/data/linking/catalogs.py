@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mixture.data.layout import DOMAINS, MANIFEST, TOKENIZER, LinkedManifest, ParquetTable, Standing, base_of, read_any
+from mixture.data.linking.catalog_writer import CatalogHead, CountedBefore, Making, PlannedDomain, Progress
 from mixture.data.linking.ids import look_at_ids
-from mixture.data.linking.making import CatalogHead, CountedBefore, Making, PlannedDomain, Progress
 from mixture.data.linking.replacing import exchange, replacing
 from mixture.data.linking.sources import LinkSource
 from mixture.data.texts import Label, Labels

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mixture.data.layout import How, LinkedFormat, linked_path
 from mixture.data.linking.formats import files_beside
-from mixture.data.linking.native import domain_of
+from mixture.data.linking.linked_stores import domain_of
 from mixture.data.linking.patterns import matching_objects
 from mixture.data.linking.sources import LinkSource
 from mixture.data.storage import Address, ObjectOptions, blocks_of, located
@@ -51,7 +51,7 @@ class Finder:
         try:
             patterns = list(self._patterns(source))
         except StoreError as error:
-            if error.code not in ("store-missing", "domain-unknown"):
+            if error.code not in ("store-missing", "domain-not-in-store"):
                 raise
             return []
         for pattern in patterns:

@@ -7,7 +7,7 @@ import posixpath
 import pyarrow as pa
 
 from mixture.data.layout import MANIFEST, How, LinkedFormat
-from mixture.data.linking import native
+from mixture.data.linking import linked_stores
 from mixture.data.token_files import Survey, arrow, megatron, npy, offsets, parquet, refused
 
 
@@ -42,7 +42,7 @@ def survey(path: str, how: How, vocabulary: int, end_of_document: int) -> Survey
             case LinkedFormat.ARROW:
                 return arrow.survey(path, how)
             case LinkedFormat.STORE:
-                return native.survey(path, how)
+                return linked_stores.survey(path, how)
     except FileNotFoundError as error:
         raise refused(path, "is not there", "file-missing") from error
     except (OSError, pa.ArrowException, UnicodeDecodeError) as error:  # the last: a column's name in Parquet

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from mixture.data.layout import LinkedFile, LinkedManifest, base_of, linked_path
+from mixture.data.linking.catalog_writer import CountedBefore, KeptFile, PlannedDomain, Progress
 from mixture.data.linking.catalogs import CatalogReport, DomainChange, before_of, replace_catalog, sources_of
 from mixture.data.linking.counting import is_same
 from mixture.data.linking.finding import Finder
-from mixture.data.linking.making import CountedBefore, KeptFile, PlannedDomain, Progress
 from mixture.data.linking.sources import LinkSource
 from mixture.data.token_files import looks
 from mixture.errors import Place, StoreError

@@ -4,7 +4,7 @@ tokenizer: marin-community/marin-tokenizer
 vocabulary_size: 128256
 end_of_document: 128001
 domains:
-  web: {format: megatron, files: [web/*.bin], attributes: {licence: ODC-BY}}
+  web: {format: megatron, files: [web/*.bin], attributes: {license: ODC-BY}}
   code: {format: npy, files: [code/*.npy], dtype: uint32, documents: '{stem}.csv.gz'}
   math: {format: parquet, files: [math/*.parquet], column: input_ids, id: url}
   books: {format: store, path: ../store, domain: books}

@@ -5,7 +5,7 @@ from mixture.data.storage.blocks import Blocks, blocks_of
 from mixture.data.storage.disk import DiskCache
 from mixture.data.storage.facts import ObjectFacts, StoredObject, stored_object
 from mixture.data.storage.file import ObjectFile
-from mixture.data.storage.options import ObjectOptions, bytes_of
+from mixture.data.storage.options import ObjectOptions
 from mixture.data.storage.spans import Span
 
 __all__ = [
@@ -18,7 +18,6 @@ __all__ = [
     "Span",
     "StoredObject",
     "blocks_of",
-    "bytes_of",
     "located",
     "stored_object",
 ]

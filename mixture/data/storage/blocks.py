@@ -15,9 +15,9 @@ from pathlib import Path
 from shutil import rmtree
 
 from mixture.data.storage.address import Address
-from mixture.data.storage.attempts import Objects
 from mixture.data.storage.disk import DiskCache
 from mixture.data.storage.options import ObjectOptions
+from mixture.data.storage.retries import Objects
 from mixture.data.storage.spans import Run, Span, runs
 from mixture.data.storage.workers import Need, Workers
 from mixture.whole_file import whole_file

@@ -1,7 +1,7 @@
 """One attempt at an object: in a bucket through obstore, at a web server through httpx.
 
 obstore hides the headers of an answer, and `Retry-After` with them; web servers send it, so they are asked by a client
-that shows it. Neither tries anything again by itself: `mixture.data.storage.attempts` does, by one rule for both.
+that shows it. Neither tries anything again by itself: `mixture.data.storage.retries` does, by one rule for both.
 """
 
 from __future__ import annotations

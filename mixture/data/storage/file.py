@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import io
 
-from mixture.data.storage.attempts import Objects
 from mixture.data.storage.facts import StoredObject
+from mixture.data.storage.retries import Objects
 from mixture.data.storage.spans import Span
 
 PART_BYTES = 1 << 22

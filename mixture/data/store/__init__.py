@@ -3,12 +3,11 @@
 from mixture.data.store.agreement import disagreements, require_agreement, verify_store
 from mixture.data.store.decode import decoder
 from mixture.data.store.distant import fetch_description
-from mixture.data.store.holes import write_holes
-from mixture.data.store.in_order import OrderedRows, rows_in_order
+from mixture.data.store.sequential import rows_in_order
+from mixture.data.store.sparse_store import write_holes
 from mixture.data.store.store import Store, Verify, open_store
 
 __all__ = [
-    "OrderedRows",
     "Store",
     "Verify",
     "decoder",

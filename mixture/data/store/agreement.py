@@ -26,7 +26,7 @@ def disagreements(store: StoreDescription, lock: Lock) -> list[StoreError]:
     """Where the store is not the lock's: another tokenizer, domains it lacks, other numbers of tokens, other content.
 
     Domains that no segment of the lock draws from are no matter, nor is content for which the lock keeps no digest.
-    Codes: `tokenizer-differs`, `packed-length-differs`; with the domain among the facts `domain-unknown`,
+    Codes: `tokenizer-differs`, `packed-length-differs`; with the domain among the facts `domain-not-in-store`,
     `tokens-differ`, `content-differs`.
     """
     found: list[StoreError] = []
@@ -41,7 +41,7 @@ def disagreements(store: StoreDescription, lock: Lock) -> list[StoreError]:
                 f"step {step:,} on",
                 code="packed-length-differs",
                 place=place,
-                hint=f"`mixture pack --length {length}` makes rows of that length of the store that these were made of",
+                hint=f"`mixture pack --sequence-length {length}` on the unpacked store makes rows of that length",
                 found=packed,
                 expected=length,
             )
@@ -56,12 +56,10 @@ def disagreements(store: StoreDescription, lock: Lock) -> list[StoreError]:
                 expected=lock.tokenizer,
             )
         )
-    for number, domain in enumerate(lock.data.domains):
-        if not any(segment.weights[number] for segment in lock.data.segments):
-            continue
+    for domain in (lock.data.domains[d] for d in lock.data.drawn_before(lock.data.steps)):
         held = store.domains.get(domain.name)
         if held is None:
-            message, code = f"the lock names the domain '{domain.name}', and the store has none", "domain-unknown"
+            message, code = f"the lock names the domain '{domain.name}', and the store has none", "domain-not-in-store"
             hint = nearest(domain.name, store.domains)
             found.append(StoreError(message, code=code, place=place, hint=hint, domain=domain.name))
             continue

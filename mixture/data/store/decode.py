@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,19 +14,16 @@ from mixture.errors import Place, StoreError
 from mixture.extras import extra
 
 
-def decoder(store: Store, tokenizer: Path | None = None) -> Callable[[NDArray[np.integer]], str]:
+def decoder(store: Store) -> Callable[[NDArray[np.integer]], str]:
     """What turns tokens [n] of a store into text; end-of-document is left out, and half characters show as �.
 
-    tokenizer: the tokenizer.json, where the store's folder has none. Without one, tokens show as numbers.
-
-    Raises StoreError, `tokenizer-differs`, where the file is not what the store was made with.
+    Where the store has no tokenizer.json, tokens show as numbers. Raises StoreError, `tokenizer-differs`, where the
+    file is not the one that the store was made with.
     """
     if store.tokenizer == BYTES:
         return lambda ids: ids[ids < store.end_of_document].astype(np.uint8).tobytes().decode(errors="replace")
-    path = tokenizer or store.definition
+    path = store.definition
     if not path.is_file():
-        if tokenizer is not None:
-            raise StoreError("there is no such file", code="tokenizer-missing", place=Place(file=str(path)))
         return lambda ids: " ".join(map(str, ids.tolist()))
     data = path.read_bytes()
     found = hashlib.sha256(data).hexdigest()

@@ -146,7 +146,7 @@ class Store:
     def read(self, name: str, first_token: int, num_tokens: int) -> Tokens:
         """Tokens [num_tokens] of a domain: a read-only view where they lie in one file, else a copy.
 
-        Errors: StoreError `domain-unknown`, `range-outside`.
+        Errors: StoreError `domain-not-in-store`, `range-outside`.
         """
         return self._all.range(self._find(name), first_token, num_tokens)
 
@@ -244,7 +244,7 @@ class Store:
         except KeyError:
             raise StoreError(
                 f"the store has no domain '{name}'",
-                code="domain-unknown",
+                code="domain-not-in-store",
                 place=Place(file=self.source),
                 hint=nearest(name, self._number),
                 domain=name,

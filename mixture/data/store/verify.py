@@ -239,7 +239,7 @@ class _DomainCheck:
     def _spans(self, documents: Documents) -> tuple[str, bool]:
         """The digest of the documents' lengths, and whether they are above 0 and end where the domain does.
 
-        Of packed rows: of where they end, and whether they lie in rows as `mixture.data.layout.gaps` says.
+        Of packed rows: of where they end, and whether they lie in rows as `mixture.data.layout.packed_padding` says.
         """
         digest = hashlib.sha256()
         row_tokens = self._row_tokens

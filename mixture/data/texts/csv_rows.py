@@ -22,7 +22,7 @@ _LONGEST_CELL = (1 << 31) - 1
 
 
 def split_csv(file: SourceFile, columns: Columns) -> list[Piece]:
-    """One piece: where a row begins is only known from the rows before. Errors: IngestError `column-missing`."""
+    """One piece: where a row begins is only known from the rows before. Errors: IngestError `missing-column`."""
     if file.size:
         with _rows(file) as (rows, _):
             check_columns(file, columns, tuple(_text(name) for name in next(rows, [])))

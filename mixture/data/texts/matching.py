@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 from mixture.data.texts.paths import Paths
 from mixture.data.texts.report import Skipped
-from mixture.data.texts.saved import SPLITS, Chosen, SavedDataset, saved_dataset
+from mixture.data.texts.saved_datasets import SPLITS, Chosen, SavedDataset, saved_dataset
 from mixture.errors import IngestError, Place
 from mixture.units import quote
 

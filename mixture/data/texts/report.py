@@ -33,18 +33,18 @@ class Reason(StrEnum):
     NOT_TEXT = "not-text"
     EMPTY_TEXT = "empty-text"
     BLANK_TEXT = "blank-text"
-    INVALID_UTF8 = "invalid-utf8"
+    INVALID_UTF8 = "not-utf-8"
     LONE_SURROGATE = "lone-surrogate"
     NOT_JSON = "not-json"
     TOO_LARGE = "too-large"
     DOMAIN_MISSING = "domain-missing"
     DOMAIN_ILLEGAL = "domain-illegal"
-    NESTED_ATTRIBUTE = "nested-attribute"
+    NESTED_ATTRIBUTE = "attribute-nested"
     NO_TOKENS = "no-tokens"
     DUPLICATE = "duplicate"
     RAGGED_CSV = "ragged-csv"
-    EMPTY_FILE = "empty-file"
-    UNREADABLE_FILE = "unreadable-file"
+    EMPTY_FILE = "file-empty"
+    UNREADABLE_FILE = "file-unreadable"
 
 
 NO_ROW = frozenset({Reason.EMPTY_FILE, Reason.UNREADABLE_FILE})

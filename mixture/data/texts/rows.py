@@ -30,7 +30,7 @@ _END = b"\xff\xff\xff\xff\0\0\0\0"  # of a stream
 
 
 def split_parquet(file: SourceFile, columns: Columns) -> list[Piece]:
-    """Its row groups. Errors: IngestError `column-missing`, `column-type`, `attribute-nested`."""
+    """Its row groups. Errors: IngestError `missing-column`, `column-type`, `attribute-nested`."""
     with arrow_file(file.path) as source, pq.ParquetFile(source) as parquet:
         metadata, schema = parquet.metadata, parquet.schema_arrow
         if metadata.num_rows == 0:
@@ -187,17 +187,17 @@ def _value_type(schema: pa.Schema, name: str) -> pa.DataType | None:
 
 
 def check_columns(file: SourceFile, columns: Columns, known: tuple[str, ...], schema: pa.Schema | None = None) -> None:
-    """Errors: IngestError `column-missing`."""
+    """Errors: IngestError `missing-column`."""
     folder = file.folder_values
     for name in columns.names:
         if known.count(name) > 1:
             message = f"has {known.count(name)} columns {quote(name)}"
-            raise IngestError(message, code="column-missing", place=Place(file=str(file.path)), hint="names are unique")
+            raise IngestError(message, code="missing-column", place=Place(file=str(file.path)), hint="names are unique")
         is_field = schema is not None and field_type(schema, name) is not None
         if name not in known and name not in folder and not is_field:
             raise IngestError(
                 f"has no column {quote(name)}",
-                code="column-missing",
+                code="missing-column",
                 place=Place(file=str(file.path)),
                 hint=nearest(name, known) or f"it has {', '.join(known[:20])}",
             )

@@ -7,7 +7,7 @@ from collections.abc import Container, Sequence
 from pathlib import PurePath
 
 from mixture.data.texts.matching import FileFormat, SourceFile
-from mixture.data.texts.saved import SPLITS
+from mixture.data.texts.saved_datasets import SPLITS
 from mixture.errors import IngestError, Place, nearest
 from mixture.units import quote
 

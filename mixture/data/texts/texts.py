@@ -23,7 +23,7 @@ _TEXT_COLUMNS = ("text", "path")  # what a file that is one document has
 def split(file: SourceFile, columns: Columns) -> list[Piece]:
     """The pieces of a file. Looks at no more than its footer, or where record batches begin.
 
-    Errors: IngestError `source-unreadable`, `column-missing`, `column-type`, `attribute-nested`.
+    Errors: IngestError `source-unreadable`, `missing-column`, `column-type`, `attribute-nested`.
     """
     with _naming(file):
         if file.problem is not None:

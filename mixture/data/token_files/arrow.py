@@ -84,7 +84,7 @@ def _found(path: str, how: How) -> Iterator[FoundDocuments]:
 
 def _ids(batch: pa.RecordBatch, column: str, path: str) -> pa.Array[Any]:
     if column not in batch.schema.names:
-        raise refused(path, f"has no column '{column}'", "column-missing", f"there are {', '.join(batch.schema.names)}")
+        raise refused(path, f"has no column '{column}'", "missing-column", f"there are {', '.join(batch.schema.names)}")
     return _column(batch, column)
 
 

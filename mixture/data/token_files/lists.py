@@ -16,10 +16,10 @@ COLUMN = "input_ids"
 
 
 def list_type(schema: pa.Schema, column: str, path: str) -> np.dtype[Any]:
-    """The type of the tokens in a column. Errors: StoreError `column-missing`, `column-unfit`, `dtype-unfit`."""
+    """The type of the tokens in a column. Errors: StoreError `missing-column`, `column-unfit`, `dtype-unfit`."""
     if column not in schema.names:
         hint = nearest(column, schema.names) or f"there are {', '.join(schema.names)}"
-        raise refused(path, f"has no column '{column}'", "column-missing", hint)
+        raise refused(path, f"has no column '{column}'", "missing-column", hint)
     kind = schema.field(column).type
     is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
     if not is_list or not pa.types.is_integer(kind.value_type):

@@ -33,7 +33,7 @@ def survey(path: str, how: How, vocabulary: int) -> Survey:
         columns = [column, *([how.id] if how.id else [])]
         if how.id and how.id not in file.schema_arrow.names:
             known = ", ".join(file.schema_arrow.names)
-            raise refused(path, f"has no column '{how.id}'", "column-missing", f"there are {known}")
+            raise refused(path, f"has no column '{how.id}'", "missing-column", f"there are {known}")
         row = 0
         for group in range(file.num_row_groups):
             tokens = 0

@@ -7,22 +7,7 @@ from mixture.data.writing.tokens_in_text import TextTokens, TokensInText
 from mixture.data.writing.workplace import Workplace, lasting_workplace, on_disk, publish, remove, sync_all, workplace
 
 __all__ = [
-    "Advance",
-    "Job",
-    "TextRefused",
-    "TextTokens",
-    "TokenWriter",
-    "Tokenizer",
-    "TokenizerChoice",
-    "TokensInText",
-    "Workplace",
-    "choose_tokenizer",
-    "lasting_workplace",
-    "leave_with_parent",
-    "on_disk",
-    "publish",
-    "remove",
-    "run_jobs",
-    "sync_all",
-    "workplace",
-]
+    "Advance", "Job", "TextRefused", "TextTokens", "TokenWriter", "Tokenizer", "TokenizerChoice", "TokensInText",
+    "Workplace", "choose_tokenizer", "lasting_workplace", "leave_with_parent", "on_disk", "publish", "remove",
+    "run_jobs", "sync_all", "workplace",
+]  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from mixture.formats.shell.interpreter import StartedProgram, programs
-from mixture.formats.shell.variables import is_known
+from mixture.formats.shell.interpreter import programs
 
-__all__ = ["StartedProgram", "is_known", "programs"]
+__all__ = ["programs"]

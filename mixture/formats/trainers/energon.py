@@ -15,7 +15,7 @@ from posixpath import dirname, join, normpath
 from mixture.errors import Place
 from mixture.formats.declared import Declared, DeclaredPhase, KeyedBy, SourceFile
 from mixture.formats.format import Bodies, Body, MixtureFormat, Remark, WeightUnit
-from mixture.formats.merging import merged, phase_name
+from mixture.formats.merging import file_reader, phase_name
 from mixture.formats.reading import (
     LeftOut,
     MappingNode,
@@ -33,8 +33,8 @@ from mixture.formats.reading import (
     whole,
     word,
 )
-from mixture.formats.run import Run, Stage
 from mixture.formats.shares import FLOAT_DIGITS, mean_length, plain
+from mixture.formats.stages import Run, Stage
 from mixture.formats.yaml_text import Number, Row, yaml_text
 from mixture.planning.plan import decimal
 from mixture.units import quote
@@ -150,12 +150,8 @@ class _Where:
     depth: int = 0
 
 
-def read(files: Sequence[SourceFile], unit: WeightUnit) -> Declared:
-    """A metadataset each, in the order of the run; its training split."""
-    return merged([_read(source, unit) for source in files])
-
-
 def _read(source: SourceFile, unit: WeightUnit) -> Declared:
+    """A metadataset; its training split."""
     left_out = LeftOut()
     root = root_of(source)
     train = _read_file(root, _Where(source, "train", left_out))
@@ -371,5 +367,5 @@ FORMAT = MixtureFormat(
     " counts over a pass by one worker, and each further one rounds its part down.",
     version="megatron-energon 7.4.1",
     write=write,
-    read=read,
+    read=file_reader(_read),
 )

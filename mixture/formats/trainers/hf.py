@@ -6,13 +6,12 @@ A person loads the datasets by their paths, in this order; examples are what the
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
 
 from mixture.formats.declared import Declared, DeclaredPhase, KeyedBy, SourceFile
-from mixture.formats.format import Bodies, Body, MixtureFormat, WeightUnit
-from mixture.formats.merging import merged, phase_name
+from mixture.formats.format import MixtureFormat, WeightUnit
+from mixture.formats.merging import file_reader, phase_name
 from mixture.formats.reading import (
     LeftOut,
     Reader,
@@ -25,17 +24,8 @@ from mixture.formats.reading import (
     root_of,
     whole,
 )
-from mixture.formats.run import Run, Stage
+from mixture.formats.stages import Run, Stage, stage_writer
 from mixture.units import quote
-
-
-def write(run: Run) -> Bodies:
-    """One object a stage."""
-    files = [
-        Body(part, "json", _text(piece, piece.stages[0]), piece.stages[0].about, comments=False)
-        for piece, part in run.groups(frozenset())
-    ]
-    return Bodies(tuple(files))
 
 
 def _text(run: Run, stage: Stage) -> str:
@@ -50,12 +40,8 @@ def _text(run: Run, stage: Stage) -> str:
     return json.dumps(arguments, indent=2, ensure_ascii=False) + "\n"
 
 
-def read(files: Sequence[SourceFile], unit: WeightUnit) -> Declared:
-    """Arguments each, in the order of the run."""
-    return merged([_read(source, unit) for source in files])
-
-
 def _read(source: SourceFile, unit: WeightUnit) -> Declared:
+    """The arguments of a stretch of the run."""
     root, left_out = root_of(source), LeftOut()
     readers: dict[str, Reader] = {
         "datasets": partial(items, read=read_text),
@@ -89,6 +75,6 @@ FORMAT = MixtureFormat(
     holds=frozenset(),
     draws="interleave_datasets draws each example at random by the probabilities, so that counts vary.",
     version="datasets 5.0.1",
-    write=write,
-    read=read,
+    write=stage_writer(_text, "json", comments=False),
+    read=file_reader(_read),
 )

@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 from mixture.errors import Place, nearest
 from mixture.formats.declared import Declared, DeclaredPhase, KeyedBy, SourceFile
 from mixture.formats.format import Bodies, Body, Holds, MixtureFormat, Remark, WeightUnit
-from mixture.formats.merging import merged
+from mixture.formats.merging import file_reader
 from mixture.formats.reading import (
     LeftOut,
     Node,
@@ -33,7 +33,7 @@ from mixture.formats.reading import (
     whole,
 )
 from mixture.formats.reading import Sequence as SequenceNode
-from mixture.formats.run import Run
+from mixture.formats.stages import Run
 from mixture.formats.yaml_text import Number, yaml_text
 from mixture.schedule import WHOLE
 from mixture.units import quote
@@ -128,12 +128,8 @@ class _From(Generic[T]):
     place: Place
 
 
-def read(files: Sequence[SourceFile], unit: WeightUnit) -> Declared:
-    """A config of a run, or its `data` section alone; of several files, each is a stretch of its own."""
-    return merged([_read(source, unit) for source in files])
-
-
 def _read(source: SourceFile, unit: WeightUnit) -> Declared:
+    """A config of a run, or its `data` section alone; of several files, each is a stretch of its own."""
     root, left_out = root_of(source), LeftOut()
     data_of = partial(_read_data, left_out=left_out)
     config: dict[str, Any] = {"data": data_of(root)} if not has_key(root, "data") else {}
@@ -268,6 +264,6 @@ FORMAT = MixtureFormat(
     " is left over to the largest.",
     version="marin-levanter 0.2.227.dev40316220070 (`components`; earlier versions call them `configs`)",
     write=write,
-    read=read,
+    read=file_reader(_read),
     continues=True,
 )

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
 from functools import partial
 
 from mixture.formats.declared import Declared, DeclaredPhase, KeyedBy, SourceFile
 from mixture.formats.format import Bodies, Body, Holds, MixtureFormat, Remark, WeightUnit
-from mixture.formats.merging import merged
+from mixture.formats.merging import file_reader
 from mixture.formats.reading import (
     LeftOut,
     MappingNode,
@@ -26,7 +25,7 @@ from mixture.formats.reading import (
     root_of,
     whole,
 )
-from mixture.formats.run import Run
+from mixture.formats.stages import Run
 
 _PHASE = re.compile(r"phase(0|[1-9][0-9]*)_weights")
 _CELL = re.compile(r"c[0-9]{2,}q[0-9]")
@@ -68,12 +67,8 @@ def _lost(run: Run) -> list[Remark]:
     return remarks
 
 
-def read(files: Sequence[SourceFile], unit: WeightUnit) -> Declared:
-    """An artefact with its weights by phase; budgets and available tokens where it has them."""
-    return merged([_read(source, unit) for source in files])
-
-
 def _read(source: SourceFile, unit: WeightUnit) -> Declared:
+    """An artefact with its weights by phase; budgets and available tokens where it has them."""
     root, left_out = root_of(source), LeftOut()
     keys = [key.text for key, _ in root.entries] if isinstance(root, MappingNode) else []
     phases = sorted((key for key in keys if _PHASE.fullmatch(key)), key=lambda key: int(key[5:-8]))
@@ -116,6 +111,6 @@ FORMAT = MixtureFormat(
     draws="Marin hands the weights to Levanter, which rounds them to whole sequences of a block.",
     version="marin 4da809f, experiments/grug/moe_hero_ep",
     write=write,
-    read=read,
+    read=file_reader(_read),
     continues=True,
 )

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
 from mixture.errors import Place
 from mixture.formats.declared import Declared, DeclaredPhase, KeyedBy, SourceFile
-from mixture.formats.format import Bodies, Body, MixtureFormat, WeightUnit
-from mixture.formats.merging import merged, phase_name
+from mixture.formats.format import MixtureFormat, WeightUnit
+from mixture.formats.merging import file_reader, phase_name
 from mixture.formats.reading import (
     LeftOut,
     Node,
@@ -34,7 +33,7 @@ from mixture.formats.reading import (
     whole,
     word,
 )
-from mixture.formats.run import Run, Stage
+from mixture.formats.stages import Run, Stage, stage_writer
 from mixture.units import quote
 
 _SOURCES = ("grain_train_mixture_config_path", "grain_train_files")
@@ -43,24 +42,10 @@ _WEIGHT = re.compile(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?")
 _INLINE = re.compile(r"(?!\w+:\s)[^\s{\[][^\n]*[,;][^\n]*")
 
 
-def write(run: Run) -> Bodies:
-    """One object a stage."""
-    files = [
-        Body(part, "json", _text(piece, piece.stages[0]), piece.stages[0].about, comments=False)
-        for piece, part in run.groups(frozenset())
-    ]
-    return Bodies(tuple(files))
-
-
 def _text(run: Run, stage: Stage) -> str:
     # At most 17 digits, so that the floats are those that the texts say.
     rows = {run.domains[d].name: {"path": path, "weight": float(text)} for d, path, text in run.drawn(stage)}
     return json.dumps(rows, indent=2, ensure_ascii=False) + "\n"
-
-
-def read(files: Sequence[SourceFile], unit: WeightUnit) -> Declared:
-    """A mixture each, in the order of the run."""
-    return merged([_read(source, unit) for source in files])
 
 
 def _read(source: SourceFile, unit: WeightUnit) -> Declared:
@@ -151,6 +136,6 @@ FORMAT = MixtureFormat(
     draws="Grain mixes records before MaxText packs them, stops at the first dataset that ends, and rounds weights to"
     " hundredths of the smallest.",
     version="MaxText e591f30 on grain 0.2.18",
-    write=write,
-    read=read,
+    write=stage_writer(_text, "json", comments=False),
+    read=file_reader(_read),
 )

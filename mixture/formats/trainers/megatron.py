@@ -15,7 +15,7 @@ from mixture.errors import FormatError
 from mixture.formats.declared import Declared, SourceFile
 from mixture.formats.format import Bodies, Body, Holds, MixtureFormat, Remark, WeightUnit
 from mixture.formats.merging import merged
-from mixture.formats.run import Run, Stage
+from mixture.formats.stages import Run, Stage
 from mixture.formats.trainers.megatron_args import lacks_blend, read_arguments
 from mixture.formats.trainers.megatron_lists import read_blend, read_per_split
 from mixture.units import quote

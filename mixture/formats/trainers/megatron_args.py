@@ -252,7 +252,7 @@ def _options(words: Sequence[str], place: Place) -> Iterator[tuple[str, list[str
 
 
 def _check_known(text: str, program: StartedProgram) -> None:
-    """Raises FormatError `variable-unknown` for a word of a blend that the script does not say for certain.
+    """Raises FormatError `unknown-variable` for a word of a blend that the script does not say for certain.
 
     A variable from elsewhere may begin a path.
     """
@@ -265,14 +265,14 @@ def _check_known(text: str, program: StartedProgram) -> None:
         hint = f"--set {names[0]}=VALUE gives it"
     else:
         return
-    refuse_at(program.place, message, "variable-unknown", hint)
+    refuse_at(program.place, message, "unknown-variable", hint)
 
 
 def _count(text: str, place: Place) -> int:
     if not is_known(text):
         name = _VARIABLE.search(text)
         hint = f"--set {name[1] if name else 'NAME'}=VALUE gives it"
-        refuse_at(place, f"the script does not say for certain what {quote(text)} is", "variable-unknown", hint)
+        refuse_at(place, f"the script does not say for certain what {quote(text)} is", "unknown-variable", hint)
     try:
         return partial(parse_whole, least=0)(text)
     except UnitError as error:

@@ -34,7 +34,7 @@ from mixture.formats.reading import (
     whole,
     word,
 )
-from mixture.formats.run import Run, Stage
+from mixture.formats.stages import Run, Stage
 from mixture.formats.yaml_text import Number, yaml_text
 from mixture.units import quote
 from mixture.wording import names_of

@@ -7,14 +7,14 @@ Read: a config with `mix`, flat (`dclm:science: {weight, repetition_factor}`) or
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from functools import partial
 from typing import Any
 
 from mixture.formats.declared import Declared, DeclaredPhase, KeyedBy, SourceFile
-from mixture.formats.format import Bodies, Body, MixtureFormat, WeightUnit
-from mixture.formats.merging import merged, phase_name
+from mixture.formats.format import MixtureFormat, WeightUnit
+from mixture.formats.merging import file_reader, phase_name
 from mixture.formats.reading import (
     LeftOut,
     MappingNode,
@@ -33,8 +33,8 @@ from mixture.formats.reading import (
     whole,
 )
 from mixture.formats.reading import Sequence as SequenceNode
-from mixture.formats.run import Run, Stage
 from mixture.formats.shares import FLOAT_DIGITS, plain
+from mixture.formats.stages import Run, Stage, stage_writer
 from mixture.formats.trainers.olmo import repetition
 from mixture.formats.yaml_text import Number, Row, yaml_text
 from mixture.planning.plan import decimal
@@ -49,16 +49,8 @@ _MODEL = re.compile("olmo[0-9]+_([0-9]{1,4})([mb])")
 _OF_A_DOMAIN = ("weight", "repetition_factor")
 
 
-def write(run: Run) -> Bodies:
-    """The sections `data`, `mix` and `priors` of a config for each stage; the others are the lab's own."""
-    files = [
-        Body(part, "yaml", yaml_text(_config(piece, piece.stages[0])), piece.stages[0].about)
-        for piece, part in run.groups(frozenset())
-    ]
-    return Bodies(tuple(files))
-
-
-def _config(run: Run, stage: Stage) -> dict[str, object]:
+def _text(run: Run, stage: Stage) -> str:
+    """The sections `data`, `mix` and `priors` of a config; the others are the lab's own."""
     drawn, total = run.drawn(stage), sum(domain.tokens for domain in run.domains)
     mix = {
         run.domains[d].name: Row(
@@ -66,7 +58,7 @@ def _config(run: Run, stage: Stage) -> dict[str, object]:
         )
         for d, _, text in drawn
     }
-    return {
+    config = {
         "name": run.lock.mixture,
         "data": {"sources": [{"name": run.domains[d].name, "paths": [path]} for d, path, _ in drawn]},
         "mix": mix,
@@ -75,18 +67,15 @@ def _config(run: Run, stage: Stage) -> dict[str, object]:
             "token_counts": {domain.name: domain.tokens for domain in run.domains},
         },
     }
+    return yaml_text(config)
 
 
 def _share(tokens: int, total: int) -> str:
     return plain(decimal(Fraction(tokens, total), digits=FLOAT_DIGITS))
 
 
-def read(files: Sequence[SourceFile], unit: WeightUnit) -> Declared:
-    """A mix each, in the order of the run."""
-    return merged([_read(source, unit) for source in files])
-
-
 def _read(source: SourceFile, unit: WeightUnit) -> Declared:
+    """A mix."""
     root, left_out = root_of(source), LeftOut()
     said: dict[str, Any] = {}
     if isinstance(root, SequenceNode):
@@ -216,6 +205,6 @@ FORMAT = MixtureFormat(
     holds=frozenset(),
     draws="Olmix hands the weights to OLMo-core as ratios.",
     version="Olmix 9586977",
-    write=write,
-    read=read,
+    write=stage_writer(_text, "yaml"),
+    read=file_reader(_read),
 )

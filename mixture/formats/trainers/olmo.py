@@ -6,14 +6,13 @@ requested_tokens, global_batch_size in tokens and the seed beside the list.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
 from math import ceil
 
 from mixture.formats.declared import Declared, DeclaredPhase, KeyedBy, SourceFile
-from mixture.formats.format import Bodies, Body, MixtureFormat, WeightUnit
-from mixture.formats.merging import merged, phase_name
+from mixture.formats.format import MixtureFormat, WeightUnit
+from mixture.formats.merging import file_reader, phase_name
 from mixture.formats.reading import (
     LeftOut,
     Node,
@@ -27,8 +26,8 @@ from mixture.formats.reading import (
     root_of,
     whole,
 )
-from mixture.formats.run import Run, Stage
 from mixture.formats.shares import plain
+from mixture.formats.stages import Run, Stage, stage_writer
 from mixture.formats.yaml_text import Number, yaml_text
 from mixture.schedule import WHOLE
 from mixture.units import format_exact, quote
@@ -42,28 +41,20 @@ CENTS = 100
 """Repetitions are rounded up to hundredths."""
 
 
-def write(run: Run) -> Bodies:
-    """A list of sources for each stage; the ratios sum to exactly 1, for they are the lock's own."""
-    files = [
-        Body(part, "yaml", yaml_text({"sources": _sources(piece, piece.stages[0])}), _about(piece, piece.stages[0]))
-        for piece, part in run.groups(frozenset())
-    ]
-    return Bodies(tuple(files))
-
-
 def repetition(run: Run, stage: Stage, domain: int) -> Fraction:
     """How often a stage reads a domain at its share of the stage's tokens, at least 1, rounded up to hundredths."""
     tokens = Fraction(stage.tokens * stage.weights[domain], WHOLE)
     return max(Fraction(1), Fraction(ceil(tokens * CENTS / run.domains[domain].tokens), CENTS))
 
 
-def _sources(run: Run, stage: Stage) -> list[dict[str, object]]:
+def _text(run: Run, stage: Stage) -> str:
+    """The ratios sum to exactly 1, for they are the lock's own."""
     sources: list[dict[str, object]] = []
     for d, path, text in run.drawn(stage):
         ratio = plain(format_exact(repetition(run, stage, d)))
         source: dict[str, object] = {"source_name": run.domains[d].name, "target_ratio": Number(text), "paths": [path]}
         sources.append(source | ({} if ratio == "1.0" else {"max_repetition_ratio": Number(ratio)}))
-    return sources
+    return yaml_text({"sources": sources})
 
 
 def _about(run: Run, stage: Stage) -> str:
@@ -74,12 +65,8 @@ def _about(run: Run, stage: Stage) -> str:
     )
 
 
-def read(files: Sequence[SourceFile], unit: WeightUnit) -> Declared:
-    """A list of sources each, in the order of the run."""
-    return merged([_read(source, unit) for source in files])
-
-
 def _read(source: SourceFile, unit: WeightUnit) -> Declared:
+    """A list of sources."""
     left_out = LeftOut()
     root = root_of(source)
     listed = partial(items, read=partial(_read_source, left_out=left_out))
@@ -142,6 +129,6 @@ FORMAT = MixtureFormat(
     draws="OLMo-core takes whole sequences of each file, and spreads those that are missing evenly over files of all"
     " sources, whatever their ratios.",
     version="ai2-olmo-core 3.0.0",
-    write=write,
-    read=read,
+    write=stage_writer(_text, "yaml", about=_about),
+    read=file_reader(_read),
 )

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from mixture.formats.format import Bodies, Body, Holds, MixtureFormat, WeightUnit
-from mixture.formats.run import Run
+from mixture.formats.stages import Run
 from mixture.planning.plan import decimal
 from mixture.spreadsheet import defused
 

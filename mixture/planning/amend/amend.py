@@ -59,9 +59,8 @@ def amend(
     if weights is None:
         data = joined(amendment, _from(data, step))
     else:
-        index = next(i for i, one in enumerate(phases) if one.first_step <= step < one.first_step + one.steps)
-        phase = phases[index]
-        end = phase.first_step + phase.steps
+        index = next(i for i, one in enumerate(phases) if one.first_step <= step < one.end_step)
+        phase, end = phases[index], phases[index].end_step
         data = joined(amendment, _from(data, step, until=end, weights=_integers(lock, weights)))
         if not goes_on(data, step) and phase.first_step < step:
             taken = {one.name for one in phases}
@@ -91,7 +90,7 @@ def _from(data: ScheduleData, step: int, *, until: int = 0, weights: tuple[int, 
     """The segments of a run from a step on, those before `until` with other weights."""
     segments: list[Segment] = []
     for one in data.segments:
-        first, end = max(one.first_step, step), one.first_step + one.steps
+        first, end = max(one.first_step, step), one.end_step
         if first >= end:
             continue
         parts = [first, *([until] if first < until < end else []), end]

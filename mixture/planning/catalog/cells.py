@@ -67,7 +67,7 @@ def domain_name(table: Table, row: int, column: str) -> str:
     whole = isinstance(cell, int) and not isinstance(cell, bool)
     if cell is None or not (isinstance(cell, str) or whole) or is_blank(str(cell)):
         found = "is empty" if cell is None or is_blank(str(cell)) else f"is {cell_text(cell)}, not a text"
-        raise table.error(f"the name in column {quote(column)} {found}", row=row, code="bad-name", column=column)
+        raise table.error(f"the name in column {quote(column)} {found}", row=row, code="name-invalid", column=column)
     text = str(cell)
     odd = odd_character(text)
     if odd is not None:

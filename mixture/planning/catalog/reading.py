@@ -36,6 +36,14 @@ class TableFile:
     data: bytes
     manifest: bytes | None = None
 
+    @classmethod
+    def of_store(cls, folder: Path, table: bytes | None, manifest: bytes | None, place: Place) -> TableFile:
+        """The table in a store's folder. Raises CatalogError, `not-a-store`, where one of its files is missing."""
+        if table is None or manifest is None:
+            hint = f"a complete store has {STORE_FILE} and {STORE_TABLE}"
+            raise CatalogError(f"the folder {folder} is not a store", code="not-a-store", place=place, hint=hint)
+        return cls(folder / STORE_TABLE, table, manifest)
+
     def domains_as_found(self, names: Iterable[str]) -> frozenset[str]:
         """Those of its domains whose text may lie in the order in which it was found, as far as is known here.
 
@@ -98,8 +106,7 @@ class GivenTables(TableFiles):
     def _read(self, path: Path, place: Place) -> TableFile:
         data = self._given.get(path.name)
         if data is None:
-            hint = nearest(path.name, self._given)
-            raise CatalogError(f"there is no file {path}", code="file-missing", place=place, hint=hint)
+            raise no_file(path, place, nearest(path.name, self._given))
         is_store = not path.name.lower().endswith(TABLE_ENDINGS)
         return TableFile(path / STORE_TABLE, data, b"") if is_store else TableFile(path, data)
 
@@ -139,31 +146,36 @@ def _fetched(address: Address, place: Place) -> TableFile:
 
 def _stored(folder: Path, path: Path, place: Place) -> TableFile:
     """The table inside of a store, whose folder messages call `path`."""
-    table = folder / STORE_TABLE
-    if not (folder / STORE_FILE).is_file() or not table.is_file():
-        hint = f"a complete store has {STORE_FILE} and {STORE_TABLE}"
-        raise CatalogError(f"the folder {path} is not a store", code="not-a-store", place=place, hint=hint)
+    table, manifest = folder / STORE_TABLE, folder / STORE_FILE
+    if not manifest.is_file() or not table.is_file():
+        return TableFile.of_store(path, None, None, place)
     _check_size(path / STORE_TABLE, table.stat().st_size)
-    return TableFile(path / STORE_TABLE, table.read_bytes(), (folder / STORE_FILE).read_bytes())
+    return TableFile.of_store(path, table.read_bytes(), manifest.read_bytes(), place)
 
 
 def _check_file(file: Path, path: Path, place: Place) -> None:
     """Raise CatalogError where there is no plain file that a table is read from; messages call it `path`."""
     if not file.exists():
         siblings = [entry.name for entry in file.parent.iterdir()] if file.parent.is_dir() else []
-        raise CatalogError(
-            f"there is no file {path}",
-            code="file-missing",
-            place=place,
-            hint=nearest(path.name, siblings) if file.parent.is_dir() else f"there is no folder {path.parent}",
-        )
+        hint = nearest(path.name, siblings) if file.parent.is_dir() else f"there is no folder {path.parent}"
+        raise no_file(path, place, hint)
     if not file.is_file():
         raise CatalogError(f"{path} is not a plain file", code="file-unreadable", place=place)
+    check_format(path, place)
+    _check_size(path, file.stat().st_size)
+
+
+def no_file(path: Path, place: Place, hint: str | None) -> CatalogError:
+    """The error about a table that is not there."""
+    return CatalogError(f"there is no file {path}", code="file-missing", place=place, hint=hint)
+
+
+def check_format(path: Path, place: Place) -> None:
+    """Raise CatalogError, `unknown-format`, where a file's name does not end like a table's."""
     if path.suffix.lower() not in TABLE_ENDINGS:
         known = ", ".join(TABLE_ENDINGS)
         message = f"{quote(path.name)} names no format"
         raise CatalogError(message, code="unknown-format", place=place, hint=f"names end with one of {known}")
-    _check_size(path, file.stat().st_size)
 
 
 def file_text(file: Path, data: bytes) -> str:

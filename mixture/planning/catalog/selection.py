@@ -17,7 +17,7 @@ from mixture.errors import CatalogError, Place
 from mixture.planning.catalog.allowed import Column, Kind, write_condition
 from mixture.planning.catalog.condition import parse_condition
 from mixture.planning.catalog.csv_table import typed_cells
-from mixture.planning.catalog.sealed import interrupted, sealed_duckdb
+from mixture.planning.catalog.sandbox import interrupted, sealed_duckdb
 from mixture.units import quote
 
 PIECE_BYTES = 2**16

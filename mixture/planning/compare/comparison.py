@@ -11,7 +11,7 @@ from functools import cached_property
 
 from mixture.lock import Lock
 from mixture.planning.compare.distance import half_l1, hellinger
-from mixture.planning.compare.parting import Agreement, agreement_of
+from mixture.planning.compare.first_difference import Agreement, agreement_of
 from mixture.planning.compare.sides import Side, Stretch, side_of
 from mixture.planning.plan import Plan
 from mixture.schedule import Domain

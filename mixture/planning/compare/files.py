@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
-from os.path import normpath, relpath
+from os.path import normpath
 from pathlib import Path
 
 from mixture.errors import MixtureError, Place
-from mixture.file_names import SPEC_FILE, STORE_FILE, STORE_TABLE
+from mixture.file_names import SPEC_FILE
 from mixture.lock import parse_lock, read_lock
 from mixture.planning.catalog import Catalog, read_catalog
 from mixture.planning.compare.git import Revision
+from mixture.planning.compare.revision_tables import RevisionTables
 from mixture.planning.compare.sides import Side, no_catalog, side_of
-from mixture.planning.plan import make_plan
-from mixture.planning.spec import load_spec, named_tables, parse_spec
+from mixture.planning.plan import make_plan, read_inputs
+from mixture.planning.spec import load_spec, parse_spec
 from mixture.units import quote
 
 SPEC_SUFFIXES = (".yaml", ".yml")
-LFS_POINTER = b"version https://git-lfs"
 
 
 def read_sides(a: str, b: str, *, catalog: Catalog | None = None, by: str | None = None) -> tuple[Side, Side]:
@@ -85,15 +82,14 @@ def catalog_of(lock: Path, table: Path | None, *, needed_for: str) -> Catalog:
     return found
 
 
-def read_side(path: Path, *, name: str | None = None, catalog: Catalog | None = None) -> Side:
-    """A spec's or a lock's side; named by its path if no name is given."""
-    name = name or str(path)
+def read_side(path: Path, *, catalog: Catalog | None) -> Side:
+    """A spec's or a lock's side, named by its path."""
     if is_lock(path):
-        return side_of(read_lock(path), name=name, catalog=catalog)
-    return side_of(make_plan(load_spec(path)), name=name)
+        return side_of(read_lock(path), name=str(path), catalog=catalog)
+    return side_of(make_plan(load_spec(path)), name=str(path))
 
 
-def read_revision(revision: Revision, path: str, *, catalog: Catalog | None = None) -> Side:
+def read_revision(revision: Revision, path: str, *, catalog: Catalog | None) -> Side:
     """The side of a spec or a lock at a revision, by its path from the repository's top."""
     name = f"{revision.name}:{path}"
     data = revision.read([path]).get(path)
@@ -102,14 +98,8 @@ def read_revision(revision: Revision, path: str, *, catalog: Catalog | None = No
         raise revision.error(f"revision {quote(revision.name)} has no file {path}", code="not-in-revision", hint=hint)
     if _says_lock(data):
         return side_of(parse_lock(data, place=Place(file=name)), name=name, catalog=catalog)
-    with tempfile.TemporaryDirectory(prefix="mixture-diff-") as made:
-        top = Path(made).resolve()
-        with _named_as(revision, top):
-            spec = parse_spec(data, path=top / path)
-            _write(revision, [_inside(spec.place(key), table, top) for key, table in named_tables(spec)], top)
-            for _, table in named_tables(spec):
-                table.parent.mkdir(parents=True, exist_ok=True)  # a folder that `..` leads out of is there too
-            return side_of(make_plan(spec), name=name)
+    spec = parse_spec(data, path=Path(name))
+    return side_of(make_plan(spec, read_inputs(spec, tables=RevisionTables(revision, Path(path), spec))), name=name)
 
 
 def _side(text: str, other: str, catalog: Catalog | None) -> Side:
@@ -151,46 +141,3 @@ def is_lock(path: Path) -> bool:
 
 def _says_lock(data: bytes) -> bool:
     return data.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")
-
-
-def _inside(place: Place, table: Path, top: Path) -> str:
-    """A table's path from the repository's top."""
-    path = relpath(normpath(table), top)
-    if path == ".." or path.startswith("../"):
-        raise MixtureError(
-            f"{place.path} is outside of the repository: what it said then is not known",
-            code="not-in-revision",
-            place=place,
-            hint="compare locks, which hold all that was read of their tables",
-        )
-    return path
-
-
-def _write(revision: Revision, tables: list[str], top: Path) -> None:
-    """The tables of a revision below a folder; of a store's folder, what says what is in it."""
-    held = revision.read(tables)
-    folders = [path for path, data in held.items() if data is None]
-    held |= revision.read([f"{folder}/{name}" for folder in folders for name in (STORE_FILE, STORE_TABLE)])
-    for path, data in held.items():
-        if data is None:
-            (top / path).mkdir(parents=True, exist_ok=True)
-            continue
-        if data.startswith(LFS_POINTER):
-            message = f"{revision.name}:{path} is in Git LFS: git has a pointer to it, and not what it says"
-            raise revision.error(message, code="git-lfs", hint="compare locks, which hold all that was read of tables")
-        (top / path).parent.mkdir(parents=True, exist_ok=True)
-        (top / path).write_bytes(data)
-
-
-@contextmanager
-def _named_as(revision: Revision, top: Path) -> Iterator[None]:
-    """Errors about files below a folder name them as git does."""
-    try:
-        yield
-    except MixtureError as error:
-        for single in {id(one): one for one in (error, *getattr(error, "errors", ()))}.values():
-            single.message = single.message.replace(f"{top}/", f"{revision.name}:")
-            single.hint = single.hint and single.hint.replace(f"{top}/", f"{revision.name}:")
-            if single.place is not None and single.place.file is not None:
-                single.place = replace(single.place, file=single.place.file.replace(f"{top}/", f"{revision.name}:"))
-        raise

@@ -1,4 +1,4 @@
-"""Files as they stood at a git revision, and specs and locks made of them."""
+"""Files as they were at a git revision."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 
 from mixture.names import DIGEST_MARK, EXAMPLE_DIGEST
 from mixture.planning.compare.comparison import Diff, Distance, Figures, Move, PhasePair, Resized
-from mixture.planning.compare.parting import TakenDown
+from mixture.planning.compare.first_difference import TakenDown
 from mixture.planning.compare.sides import Side, Stretch
 from mixture.planning.plan import Exact, decimal, json_value
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 
 from mixture.planning.compare.comparison import Diff, Distance, Figures, Move, PhasePair
-from mixture.planning.compare.parting import Agreement, TakenDown
+from mixture.planning.compare.first_difference import Agreement, TakenDown
 from mixture.planning.compare.sides import Side, Stretch
 from mixture.planning.plan import decimal
 from mixture.units import format_count

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +10,7 @@ from itertools import zip_longest
 
 from mixture.lock import Lock
 from mixture.planning.plan import changes_inside
-from mixture.schedule import WHOLE, Segment, SegmentHandoff
+from mixture.schedule import WHOLE, SegmentHandoff
 
 MOST_MOVERS = 5
 """Domains whose shares moved most, that a change names."""
@@ -87,8 +86,6 @@ class Look:
 
     def __init__(self, lock: Lock) -> None:
         self._lock, self._data = lock, lock.data
-        self._segments = [one.first_step for one in lock.data.segments]
-        self._batches = [one.first_step for one in lock.data.batches]
         self._handoffs: dict[int, SegmentHandoff] = {one.first_step: one for one in lock.schedule().handoffs()}
         self._masked: dict[int, dict[str, int]] = defaultdict(lambda: defaultdict(int))
         for mask in lock.masks:
@@ -97,12 +94,12 @@ class Look:
     def change(self, step: int, before: Look | None = None) -> Change:
         """What is other at a step than at the one before, or than what another lock has at the step."""
         old, old_step = (self, step - 1) if before is None or step >= before._data.steps else (before, step)
-        segment = self._segment(step)
-        moves = self._moves(old._segment(old_step).weights, segment.weights)
+        segment, old_segment = self._data.segment_at(step), old._data.segment_at(old_step)
+        moves = self._moves(old_segment.weights, segment.weights)
         handoff, masked = self._handoffs.get(step), self._masked.get(step, {})
         return Change(
-            sequence_length=(old._segment(old_step).sequence_length, segment.sequence_length),
-            batch_sequences=(old._batch(old_step), self._batch(step)),
+            sequence_length=(old_segment.sequence_length, segment.sequence_length),
+            batch_sequences=(old._data.batch_at(old_step).sequences, self._data.batch_at(step).sequences),
             half_l1=moves.half_l1,
             moved=moves.moved,
             weights_until=self._weights_until(step),
@@ -118,9 +115,8 @@ class Look:
 
         before: of the lock that was amended; then only those that it does not have
         """
-        data, names = self._data, self._phases()
-        held = (data.segments, data.batches, self._lock.masks)
-        steps = {one.first_step for part in held for one in part} | names.keys()
+        names = self._phases()
+        steps = {*self._data.boundaries, *(mask.first_step for mask in self._lock.masks), *names}
         known = {} if before is None else {name: step for step, name in before._phases().items()}
         for step in sorted(step for step in steps if start < step < end):
             change, name = self.change(step), names.get(step)
@@ -147,7 +143,7 @@ class Look:
         """The weights of the phase that begins at a step, and those that it changes to, in order."""
         phase = next(phase for phase in self._lock.phases if phase.first_step == first_step and phase.steps)
         steps = [first_step, *changes_inside(self._data, phase)]
-        return [self._segment(at).weights for at in steps]
+        return [self._data.segment_at(at).weights for at in steps]
 
     def _moves(self, old: Sequence[int], new: Sequence[int]) -> Moves:
         """Domains that only one side has come last, and weigh nothing on the other."""
@@ -160,18 +156,11 @@ class Look:
             movers=tuple(Mover(name, Fraction(a, WHOLE), Fraction(b, WHOLE)) for _, name, a, b in apart[:MOST_MOVERS]),
         )
 
-    def _segment(self, step: int) -> Segment:
-        return self._data.segments[bisect_right(self._segments, step) - 1]
-
-    def _batch(self, step: int) -> int:
-        return self._data.batches[bisect_right(self._batches, step) - 1].sequences
-
     def _phases(self) -> dict[int, str]:
         """Those that have a step, by their first one."""
         return {phase.first_step: phase.name for phase in self._lock.phases if phase.steps}
 
     def _weights_until(self, step: int) -> int:
-        segments = self._data.segments
-        s = bisect_right(self._segments, step) - 1
-        others = (one.first_step for one in segments[s + 1 :] if one.weights != segments[s].weights)
+        segments = self._data.segments_from(step)
+        others = (one.first_step for one in segments if one.weights != segments[0].weights)
         return next(others, self._data.steps)

@@ -2,7 +2,7 @@
 
 from mixture.planning.plan.amended.past import free_name, plain_name
 from mixture.planning.plan.amended.weights import weight_findings
-from mixture.planning.plan.check import DomainChange, check_lock
+from mixture.planning.plan.check import check_lock
 from mixture.planning.plan.composition import (
     FIGURES,
     STRETCH,
@@ -17,12 +17,12 @@ from mixture.planning.plan.composition import (
 )
 from mixture.planning.plan.crossings import Crossing, crossing_json, crossings, parse_epochs
 from mixture.planning.plan.figures import Exact, decimal, fraction_of, json_value
-from mixture.planning.plan.findings.findings import LEVELS, Finding, Level
+from mixture.planning.plan.findings.finding import LEVELS, Finding, Level
 from mixture.planning.plan.inputs import Inputs, read_inputs
 from mixture.planning.plan.locking import amends_of, lineage_of, make_lock, masks_of, with_masks
 from mixture.planning.plan.phases import PhaseSteps, batch_place, lay_out, round_half_up
 from mixture.planning.plan.plan import Plan, make_plan
-from mixture.planning.plan.planned import PlannedDomain, PlannedPhase
+from mixture.planning.plan.planned import PlannedPhase
 from mixture.planning.plan.report import (
     FindingReport,
     PhaseShare,
@@ -33,14 +33,13 @@ from mixture.planning.plan.report import (
     plan_json,
     weights_change,
 )
-from mixture.planning.plan.stairs import changes_inside
+from mixture.planning.plan.transitions import changes_inside
 from mixture.planning.plan.weights.caps import tokens_over_cap
 from mixture.planning.plan.weights.weights import drawable
 
 __all__ = [
-    "Crossing",
-    "DomainChange",
     "Exact",
+    "Crossing",
     "FIGURES",
     "Finding",
     "FindingReport",
@@ -53,7 +52,6 @@ __all__ = [
     "PhaseSteps",
     "Plan",
     "PlanReport",
-    "PlannedDomain",
     "PlannedPhase",
     "PlannedPhaseReport",
     "STRETCH",

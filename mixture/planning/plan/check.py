@@ -12,7 +12,7 @@ from mixture.planning.catalog import Catalog
 from mixture.planning.plan.figures import decimal
 from mixture.planning.plan.inputs import Inputs, read_inputs
 from mixture.planning.plan.plan import Plan, make_plan
-from mixture.planning.plan.stairs import changes_inside
+from mixture.planning.plan.transitions import changes_inside
 from mixture.planning.plan.weights.weights import drawable
 from mixture.planning.spec import FindingCode, Spec
 from mixture.schedule import WHOLE, ScheduleData
@@ -111,7 +111,7 @@ def _remedy(lock: Lock, plan: Plan | None, back: str) -> str:
     if plan is None or plan.refusals:
         return f"{back}: what they give now is refused"
     if lock.amends is not None:
-        return f"`mixture amend LOCK SPEC --at-step {lock.amends.step}`, or at a later step; or {back}"
+        return f"`mixture amend LOCK SPEC --step {lock.amends.step}`, or at a later step; or {back}"
     if lock.data.pools:
         return f"make the ladder again that it is a rung of, or {back}"
     return f"lock again, or {back}"
@@ -216,17 +216,15 @@ def _pairs(lock: Lock, plan: Plan) -> Iterator[tuple[str, str, object, object]]:
     for i, (a, b) in enumerate(zip(lock.phases, plan.phases, strict=False)):
         path = f"phases[{b.laid.index}]"
         yield f"the name of phase {i + 1}", path, a.name, b.name
-        yield f"the end of phase {a.name!r}, in steps,", path, a.first_step + a.steps, b.laid.end_step
+        yield f"the end of phase {a.name!r}, in steps,", path, a.end_step, b.laid.end_step
     for phase in plan.phases:
         path, first = f"phases[{phase.laid.index}]", phase.laid.first_step
         if not phase.laid.steps:
             continue  # it left nothing in the schedule
-        batch = [held for held in locked.batches if held.first_step <= first][-1]
-        segment = [held for held in locked.segments if held.first_step < phase.laid.end_step][-1]
-        laid = phase.laid
+        laid, batch, segment = phase.laid, locked.batch_at(first), locked.segment_at(phase.laid.end_step - 1)
         yield f"the batch of phase {phase.name!r}, in sequences,", path, batch.sequences, laid.batch_sequences
         yield f"the sequence length of phase {phase.name!r}", path, segment.sequence_length, laid.sequence_length
-        weights = [held for held in now.segments if held.first_step < laid.end_step][-1].weights
+        weights = now.segment_at(laid.end_step - 1).weights
         for domain, weight, weight_now in zip(locked.domains, segment.weights, weights, strict=False):
             what = f"the weight of {domain.name!r} in phase {phase.name!r}"
             yield what, f"{path}.weights", Fraction(weight, WHOLE), Fraction(weight_now, WHOLE)

@@ -227,7 +227,7 @@ def _epochs(drawn: Sequence[int], groups: Groups) -> list[float | None]:
 def _phase_of(lock: Lock, stretch: range) -> str | None:
     """The phase that a stretch lies in whole."""
     phase = lock.phase_of(stretch.start)
-    return phase.name if phase is not None and stretch.stop <= phase.first_step + phase.steps else None
+    return phase.name if phase is not None and stretch.stop <= phase.end_step else None
 
 
 def _drawn(schedule: Schedule, stretches: Sequence[range]) -> Iterator[tuple[range, I64, I64, I64]]:

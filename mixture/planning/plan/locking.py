@@ -9,7 +9,7 @@ from mixture.errors import AmendError
 from mixture.lock import Accepted, Amendment, Amends, Lock, Mask, in_order, look_up, mask_faults, with_digest
 from mixture.planning.plan.amended.weights import fitted_rules
 from mixture.planning.plan.figures import json_value
-from mixture.planning.plan.findings.findings import Finding
+from mixture.planning.plan.findings.finding import Finding
 from mixture.planning.plan.plan import Plan
 from mixture.planning.spec import FindingCode
 from mixture.schedule import ScheduleData
@@ -103,15 +103,14 @@ def _fitting(data: ScheduleData, masks: Iterable[Mask]) -> tuple[Mask, ...]:
 def _content(amendment: Amendment, amended: ScheduleData, now: Mapping[str, str]) -> Mapping[str, str]:
     """The content digests of an amended lock: text that was read stays what it was."""
     lock, step = amendment.lock, amendment.step
-    data = lock.data
+    data, drawn = lock.data, set(lock.data.drawn_before(step))
     tokens = {domain.name: domain.tokens for domain in amended.domains}
     content = dict(lock.content)
     for d, domain in enumerate(data.domains):
         if tokens[domain.name] != domain.tokens:
             content.pop(domain.name, None)  # it was not drawn yet, and is other text now
         locked, found = lock.content.get(domain.name), now.get(domain.name)
-        is_drawn = any(one.weights[d] for one in data.segments if one.first_step < step)
-        if is_drawn and locked is not None and found is not None and locked != found:
+        if d in drawn and locked is not None and found is not None and locked != found:
             raise AmendError(
                 f"the text of domain {domain.name!r} was read before step {step:,}, and is another one now: content"
                 f" {locked} in the lock, {found} in the store",

@@ -4,31 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from functools import partial
 from shlex import quote
 
-from mixture.errors import AmendError, PlanError, ScheduleError, SpecError
+from mixture.errors import PlanError
 from mixture.lock import Amendment, LockPhase, goes_on, goes_on_as_locked, joined
 from mixture.planning.catalog import Catalog
-from mixture.planning.plan.amended.past import check_lengths, joined_phases, past_of
+from mixture.planning.plan.amended.past import joined_phases, past_of
 from mixture.planning.plan.amended.weights import as_locked, moved_weights, weigh_as_locked
-from mixture.planning.plan.digests import spec_digest
-from mixture.planning.plan.findings import run as run_findings
-from mixture.planning.plan.findings.curves import fitted_curves
-from mixture.planning.plan.findings.domains import DomainsOfRun, counted_with, undrawable_phases
-from mixture.planning.plan.findings.findings import LEVELS, NEVER_ACCEPTED, Finding, Level
-from mixture.planning.plan.findings.unimax import divided_tokens
+from mixture.planning.plan.draft import Run, draft_of
+from mixture.planning.plan.findings.finding import LEVELS, NEVER_ACCEPTED, Finding, Level
+from mixture.planning.plan.findings.run import budget_mismatch, changed_steps
 from mixture.planning.plan.inputs import Inputs, read_inputs
-from mixture.planning.plan.phases import PhaseSteps, lay_out
+from mixture.planning.plan.integer_weights import integer_weights
 from mixture.planning.plan.planned import PlannedDomain, PlannedPhase
 from mixture.planning.plan.segments import schedule_data
-from mixture.planning.plan.stairs import changes_inside, drawn_weights, integer_weights, parts_of
+from mixture.planning.plan.spec_digest import spec_digest
 from mixture.planning.plan.summaries import summarized
-from mixture.planning.plan.weights.caps import check_capped
-from mixture.planning.plan.weights.weights import drawable, weigh
+from mixture.planning.plan.weights.weights import weigh
 from mixture.planning.spec import Spec
 from mixture.schedule import Schedule, ScheduleData
-from mixture.units import format_count
 from mixture.wording import counted
 
 
@@ -120,126 +115,58 @@ def make_plan(
     if world_size is not None and world_size < 1:
         raise PlanError(f"a world size of {world_size} is below 1", code="world-size-invalid", world_size=world_size)
     inputs = inputs or read_inputs(spec)
-    catalog, domains = inputs.catalog, drawable(inputs.catalog)
-    if not domains:
-        raise SpecError("the catalog has no domain to draw from", code="catalog-empty", place=spec.place("catalog"))
-    laid = lay_out(spec)
-    kept = amends.lock if amends is not None and amends.keep_weights else None
-    weighed = weigh(spec, inputs, laid) if kept is None else weigh_as_locked(kept, spec, inputs, laid)
-    names = {domain.name for domain in domains}
-    check_capped(spec, names | ({domain.name for domain in amends.lock.data.domains} if amends else set()))
-    parts = parts_of(spec, laid, weighed)
-    past = past_of(amends, spec, domains) if amends else None
-    phases = laid
-    if past is not None:
-        phases, parts = past.cut(laid), past.parts(parts)
-        domains, pools = past.domains, past.amendment.lock.data.pools
-        check_lengths(past.amendment, spec, phases)
-    weights = drawn_weights(parts)
-    integers = integer_weights(parts, len(domains))
-    if kept is not None:
-        integers = as_locked(kept, integers)
-    data = schedule_data(spec, domains, [part.laid for part in parts], integers, pools=pools or {})
-    if past is not None:
-        _check_end(past.amendment, spec, laid)
-        data = joined(past.amendment, data)
-
-    held = [replace(domain, tokens=(pools or {}).get(domain.name, domain.tokens)) for domain in domains]
-    undrawable = undrawable_phases(held, phases, weights)
-    known = [not nowhere for nowhere in undrawable]
-    schedule = _schedule(spec, data, known)
-    drawn = _drawn(schedule, phases)
-    as_found = [d for d, domain in enumerate(held) if domain.name in catalog.as_found]
-    before = past.tokens_read if past else [0] * len(domains)
-    tokenizer = spec.tokenizer or (amends and amends.lock.tokenizer) or next(iter(counted_with(domains, weights)), None)
-    run = DomainsOfRun(spec, held, phases, weights, undrawable, drawn, before, tokenizer)
-    final = dict(enumerate(map(past.weights, weighed) if past is not None else weighed))
-    coming = [
-        PlannedPhase(
-            phase,
-            own.dense(len(domains)),
-            sequences,
-            final[phase.index].dense(len(domains)),
-            changes_inside(data, phase),
-        )
-        for phase, own, sequences in zip(phases, weights, drawn, strict=True)
-    ]
-    if past is not None:
-        is_one = goes_on(data, past.amendment.step) or goes_on_as_locked(past.amendment, data)
-        coming = list(joined_phases(past.phases(), coming, data, is_one=is_one))
+    if amends is not None:
+        return amend_plan(spec, inputs, amends, world_size=world_size)
+    draft = draft_of(spec, inputs)
+    weights = integer_weights(draft.parts, len(draft.domains))
+    run = Run(draft, schedule_data(draft, weights, pools or {}), tokenizer=spec.tokenizer)
     findings = [
-        *run_findings.budget_mismatch(spec, [phase.laid for phase in coming], is_amended=past is not None),
-        *run_findings.boundaries(spec, phases),
-        *run_findings.short_rest(spec, laid),
-        *(run_findings.undivided_batches(spec, phases, world_size) if world_size else ()),
-        *run_findings.packed_lengths(spec, catalog.packed, [domain.name for domain in held], phases, weights),
-        *run.find(),
-        *run_findings.scaled_weights(spec, laid[len(laid) - len(phases) :], weights),
-        *run_findings.sharpened(spec, phases),
-        *divided_tokens(spec, laid[len(laid) - len(phases) :], weights),
-        *fitted_curves(spec, laid[len(laid) - len(phases) :], weights),
-        *(moved_weights(spec, amends, [domain.name for domain in domains], laid, parts) if amends else ()),
-        *run_findings.skipped_tokens(spec, phases, schedule, known),
-        *run_findings.changed_steps(spec, past.last_phase() if past is not None else None, phases),
-        *run_findings.filled_windows(spec, phases, weights, data, as_found, is_amended=past is not None),
-        *run_findings.longest_context(spec, data.block_tokens),
+        *budget_mismatch(spec, draft.phases, is_amended=False),
+        *run.findings(world_size, is_amended=False),
+        *changed_steps(spec, None, draft.phases),
     ]
+    return _plan(run, run.phases(), findings)
+
+
+def amend_plan(spec: Spec, inputs: Inputs, amendment: Amendment, *, world_size: int | None = None) -> Plan:
+    """Work a spec out for a run that a lock has begun, as `make_plan` does with `amends`."""
+    lock = amendment.lock
+    weigher = partial(weigh_as_locked, lock) if amendment.keep_weights else weigh
+    whole = draft_of(spec, inputs, weigher=weigher, known=[domain.name for domain in lock.data.domains])
+    past = past_of(amendment, spec, whole.domains)
+    draft = past.rest(whole)
+    weights = integer_weights(draft.parts, len(draft.domains))
+    if amendment.keep_weights:
+        weights = as_locked(lock, weights)
+    data = joined(amendment, schedule_data(draft, weights, lock.data.pools))
+    run = Run(draft, data, tokens_read=past.tokens_read, tokenizer=spec.tokenizer or lock.tokenizer)
+    is_one = goes_on(data, amendment.step) or goes_on_as_locked(amendment, data)
+    phases = joined_phases(past.phases(), run.phases(), data, is_one=is_one)
+    findings = [
+        *budget_mismatch(spec, [phase.laid for phase in phases], is_amended=True),
+        *run.findings(world_size, is_amended=True),
+        *moved_weights(spec, amendment, [domain.name for domain in draft.domains], draft.laid, draft.parts),
+        *changed_steps(spec, past.last_phase(), draft.phases),
+    ]
+    return _plan(run, phases, findings, amendment)
+
+
+def _plan(
+    run: Run, phases: Sequence[PlannedPhase], findings: Sequence[Finding], amendment: Amendment | None = None
+) -> Plan:
+    draft = run.draft
     return Plan(
-        spec=spec,
-        inputs=inputs,
-        tokenizer=tokenizer,
-        phases=tuple(coming),
-        domains=tuple(
-            PlannedDomain(domain.name, domain.tokens, sum(run.tokens_drawn(d)), run.max_epochs(d), domain.pool_tokens)
-            for d, domain in enumerate(data.domains)
-        ),
-        findings=tuple(_ordered(spec, findings)),
-        data=data,
-        spec_digest=spec_digest(spec, inputs.columns),
-        schedule=schedule,
-        amends=amends,
+        spec=draft.spec,
+        inputs=draft.inputs,
+        tokenizer=run.tokenizer,
+        phases=tuple(phases),
+        domains=run.domains(),
+        findings=tuple(_ordered(draft.spec, findings)),
+        data=run.data,
+        spec_digest=spec_digest(draft.spec, draft.inputs.columns),
+        schedule=run.schedule,
+        amends=amendment,
     )
-
-
-def _check_end(amendment: Amendment, spec: Spec, phases: Sequence[PhaseSteps]) -> None:
-    """A run may end where it is amended, and not before."""
-    steps = phases[-1].end_step
-    if steps < amendment.step:
-        raise AmendError(
-            f"the spec's run ends at step {format_count(steps)}, before the amendment at step"
-            f" {format_count(amendment.step)}",
-            code="amend-outside-run",
-            place=spec.place("budget"),
-            hint="the spec describes the whole run, from its first step to its last",
-            step=amendment.step,
-            steps=steps,
-        )
-
-
-def _schedule(spec: Spec, data: ScheduleData, known: Sequence[bool]) -> Schedule:
-    """The schedule of the fields. Domains that can not be drawn (`known` False) count as one block.
-
-    How many sequences a domain gives depends on weights alone, so a plan with such an error has all its other figures.
-    """
-    domains = tuple(
-        domain if is_known else replace(domain, tokens=data.block_tokens, pool_tokens=None)
-        for domain, is_known in zip(data.domains, known, strict=True)
-    )
-    try:
-        return Schedule(data if all(known) else replace(data, domains=domains))
-    except ScheduleError as error:
-        name = error.facts.get("name")
-        message = error.message if name is None else f"domain {name!r}: {error.message}"
-        place = spec.place("phases" if name is None else "catalog")
-        raise SpecError(message, code=error.code, place=place, hint=error.hint, **error.facts) from error
-
-
-def _drawn(schedule: Schedule, phases: Sequence[PhaseSteps]) -> list[tuple[int, ...]]:
-    """The sequences that each phase draws of each domain."""
-    counts = [
-        schedule.counts(step) for step in [*(phase.first_step for phase in phases[:1]), *(p.end_step for p in phases)]
-    ]
-    return [tuple((after - before).tolist()) for before, after in pairwise(counts)]
 
 
 def _ordered(spec: Spec, findings: Sequence[Finding]) -> list[Finding]:

@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 
 from mixture.errors import Place
 from mixture.planning.plan.figures import Exact, json_value
-from mixture.planning.plan.findings.findings import Finding, Level
+from mixture.planning.plan.findings.finding import Finding, Level
 from mixture.planning.plan.plan import Plan
 from mixture.planning.plan.planned import PlannedDomain, PlannedPhase
 

@@ -6,8 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from math import lcm
 
 from mixture.errors import SpecError
-from mixture.planning.catalog import CatalogDomain
-from mixture.planning.plan.phases import PhaseSteps
+from mixture.planning.plan.draft import Draft
 from mixture.planning.spec import Spec
 from mixture.schedule import Batch, Domain, ScheduleData, Segment
 from mixture.units import format_count, format_written
@@ -17,15 +16,8 @@ MOST_BLOCK_TOKENS = (1 << 31) - 1
 WINDOW_BLOCKS = 64
 
 
-def schedule_data(
-    spec: Spec,
-    domains: Sequence[CatalogDomain],
-    phases: Sequence[PhaseSteps],
-    weights: Sequence[tuple[int, ...]],
-    *,
-    pools: Mapping[str, int],
-) -> ScheduleData:
-    """The schedule of these phases, each with its integer weights. A phase without a step leaves nothing.
+def schedule_data(draft: Draft, weights: Sequence[tuple[int, ...]], pools: Mapping[str, int]) -> ScheduleData:
+    """The schedule of a draft's parts, each with its integer weights. A part without a step leaves nothing.
 
     pools: the tokens that domains are kept to, by name
 
@@ -34,6 +26,7 @@ def schedule_data(
     """
     segments: list[Segment] = []
     batches: list[Batch] = []
+    spec, phases = draft.spec, [part.laid for part in draft.parts]
     for phase, own in zip(phases, weights, strict=True):
         if not phase.steps:
             continue
@@ -49,7 +42,7 @@ def schedule_data(
         seed=spec.seed,
         block_tokens=_block_tokens(spec, {phase.sequence_length for phase in phases}),
         window_blocks=spec.shuffle.window_blocks or WINDOW_BLOCKS,
-        domains=tuple(Domain(domain.name, domain.tokens, pools.get(domain.name)) for domain in domains),
+        domains=tuple(Domain(domain.name, domain.tokens, pools.get(domain.name)) for domain in draft.domains),
         segments=tuple(segments),
         batches=tuple(batches),
     )

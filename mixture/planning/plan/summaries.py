@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import Any
 
 from mixture.planning.plan.figures import decimal
-from mixture.planning.plan.findings.findings import Finding
+from mixture.planning.plan.findings.finding import Finding
 from mixture.planning.plan.findings.over_epochs import above
 from mixture.planning.spec import FindingCode
 from mixture.units import format_count

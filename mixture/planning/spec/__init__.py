@@ -2,12 +2,11 @@
 
 from mixture.planning.spec.amounts import SUM_TOLERANCE
 from mixture.planning.spec.edit import PhaseEdit, edit_spec
-from mixture.planning.spec.findings import FindingCode
+from mixture.planning.spec.finding_codes import FindingCode
 from mixture.planning.spec.load import load_spec, parse_spec
 from mixture.planning.spec.models import (
     BatchSize,
     Budget,
-    CatalogSource,
     Extent,
     Form,
     GroupRule,
@@ -32,39 +31,8 @@ from mixture.planning.spec.source import decode_source, read_source
 from mixture.planning.spec.tables import named_tables, rules_of
 
 __all__ = [
-    "BatchSize",
-    "Budget",
-    "CatalogSource",
-    "Extent",
-    "FindingCode",
-    "Form",
-    "GroupRule",
-    "Groups",
-    "Phase",
-    "PhaseEdit",
-    "QualityCurve",
-    "ReplayGroup",
-    "Rule",
-    "SCHEMA_FILE",
-    "SUM_TOLERANCE",
-    "ShareMap",
-    "Shuffle",
-    "Spec",
-    "TableColumn",
-    "Temperature",
-    "TokenMap",
-    "Transition",
-    "Unimax",
-    "Weights",
-    "WhereGroup",
-    "decode_source",
-    "edit_spec",
-    "load_spec",
-    "named_tables",
-    "parse_spec",
-    "read_source",
-    "rules_of",
-    "schema_text",
-    "spec_schema",
-    "whole_schema",
-]
+    "BatchSize", "Budget", "Extent", "FindingCode", "Form", "GroupRule", "Groups", "Phase", "PhaseEdit", "QualityCurve",
+    "ReplayGroup", "Rule", "SCHEMA_FILE", "SUM_TOLERANCE", "ShareMap", "Shuffle", "Spec", "TableColumn", "Temperature",
+    "TokenMap", "Transition", "Unimax", "Weights", "WhereGroup", "decode_source", "edit_spec", "load_spec",
+    "named_tables", "parse_spec", "read_source", "rules_of", "schema_text", "spec_schema", "whole_schema",
+]  # fmt: skip

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from mixture.errors import MixtureError, Place, SpecError
 from mixture.file_kinds import says_lock
-from mixture.planning.spec.findings import FindingCode
+from mixture.planning.spec.finding_codes import FindingCode
 from mixture.planning.spec.models import Budget, CatalogSource, Shuffle, Spec
 from mixture.planning.spec.phases import (
     BATCH,

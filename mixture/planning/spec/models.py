@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from mixture.errors import Place
-from mixture.planning.spec.findings import FindingCode
+from mixture.planning.spec.finding_codes import FindingCode
 from mixture.units import Unit
 
 

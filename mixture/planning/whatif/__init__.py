@@ -3,8 +3,8 @@
 from mixture.planning.whatif.changes import Changes, PhaseChange
 from mixture.planning.whatif.faults import ChangesError, Faults
 from mixture.planning.whatif.heading import changed_name
-from mixture.planning.whatif.keys import parse_changes
 from mixture.planning.whatif.original import Original, PhaseWeights, original_of
+from mixture.planning.whatif.settings import parse_changes
 from mixture.planning.whatif.shares import Points, Share, parse_share
 from mixture.planning.whatif.whatif import WhatIf, what_if
 

@@ -48,8 +48,7 @@ class Original:
         """
         phase = self.phases[index]
         if phase.steps:
-            step = phase.first_step + phase.steps - 1
-            segment = next(one for one in reversed(self.data.segments) if one.first_step <= step)
+            segment = self.data.segment_at(phase.first_step + phase.steps - 1)
             names = (domain.name for domain in self.data.domains)
             return {name: Fraction(part, WHOLE) for name, part in zip(names, segment.weights, strict=True)}
         total = sum(phase.weights.values())

@@ -63,13 +63,13 @@ def choose_sample(lock: Lock, tokens: int, *, phase: str | None = None) -> Sampl
     n that are chosen is number floor((2i + 1) · d / 2n), so that they are spread over the phase. The same lock and
     tokens give the same sample.
 
-    Raises StreamError: `phase-unknown`, `sample-too-large` for more tokens than there are, `sample-too-small` for less
+    Raises StreamError: `unknown-phase`, `sample-too-large` for more tokens than there are, `sample-too-small` for less
     than a sequence.
     """
     schedule = lock.schedule()
     phases = _phases(lock, phase)
     before, drawn = _drawn(schedule, phases)
-    ends = ((schedule.tokens(one.first_step + one.steps), schedule.tokens(one.first_step)) for one in phases)
+    ends = ((schedule.tokens(one.end_step), schedule.tokens(one.first_step)) for one in phases)
     there, whole = sum(int((after - first).sum()) for after, first in ends), int(drawn.sum())
     what = "the run" if phase is None else f"phase {phase!r}"
     if tokens > there:
@@ -110,7 +110,7 @@ def _phases(lock: Lock, name: str | None) -> tuple[LockPhase, ...]:
         names = [one.name for one in lock.phases if one.steps]
         raise StreamError(
             f"the run has no phase {name!r}",
-            code="phase-unknown",
+            code="unknown-phase",
             hint=nearest(name or "", names) or f"its phases: {', '.join(names)}",
             phase=name,
         )
@@ -124,7 +124,7 @@ def _lengths(schedule: Schedule, phases: tuple[LockPhase, ...]) -> list[int]:
 def _drawn(schedule: Schedule, phases: tuple[LockPhase, ...]) -> tuple[I64, I64]:
     """Sequences of each domain before each phase, and in it: int64 [phases, domains]."""
     before = np.array([schedule.counts(one.first_step) for one in phases])
-    after = np.array([schedule.counts(one.first_step + one.steps) for one in phases])
+    after = np.array([schedule.counts(one.end_step) for one in phases])
     return before, after - before
 
 

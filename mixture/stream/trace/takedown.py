@@ -30,7 +30,7 @@ def masks_of_lines(store: Store, lines: Sequence[MaskLine], first_step: int, loc
     What is said twice, or taken down by the lock already, is taken down once; what lies only in domains of which the
     lock knows nothing is not in its run.
 
-    Raises AmendError, with the line: `document-unknown`, where the store has none with that id;
+    Raises AmendError, with the line: `unknown-document`, where the store has none with that id;
     `unknown-domain`; `range-outside`; `mask-begins-later`, where the lock takes some of it down from a later step on.
     Raises StoreError where the store is not the lock's.
     """
@@ -82,7 +82,7 @@ def _ranges(
     if not found:
         where = "" if what.domain is None else f" in domain {what.domain!r}"
         raise AmendError(
-            f"the store has no document {what.document!r}{where}", code="document-unknown", place=line.place
+            f"the store has no document {what.document!r}{where}", code="unknown-document", place=line.place
         )
     for domain, first, end in found:
         if domain in tokens and first < end:

@@ -68,4 +68,4 @@ def test_an_unknown_scope_is_refused_with_the_nearest():
     assert read_scope("publish") is Scope.PUBLISH
     with pytest.raises(RepositoryError, match="'publish'") as caught:
         read_scope("publsh")
-    assert caught.value.code == "scope-unknown"
+    assert caught.value.code == "unknown-scope"

@@ -124,4 +124,4 @@ def test_what_one_copy_is_told_the_other_knows(copies, repository):
         repository.revoke_token(secret[0].id)
         for copy in copies:
             refused = client.post(f"{copy}/v1/runs", json={"mixture": "demo"})
-            assert (refused.status_code, refused.json()["code"]) == (401, "token-unknown")
+            assert (refused.status_code, refused.json()["code"]) == (401, "token-invalid")

@@ -46,11 +46,11 @@ def amended(tmp_path_factory):
         first = service.ask("PUT", "/v1/mixtures/small", {"spec": SPEC, "tables": {"cells.csv": CELLS}})
         run = register_run(url, "small", name="ablation 7", token=token)["id"]
         report_progress(url, run, step=400, token=token)
-        body = {"base": first["ref"], "at_step": 400, "spec": LATER, "reason": "a longer context",
+        body = {"base": first["ref"], "step": 400, "spec": LATER, "reason": "a longer context",
                 "tables": {"cells.csv": CELLS + "d,500000,code\n"}}  # fmt: skip
         second = service.ask("POST", "/v1/mixtures/small/amendments", body)
         report_progress(url, run, step=600, lock=second["digest"], token=token)
-        spike = {"base": second["ref"], "at_step": 600, "skip_steps": 3, "reason": "a loss spike"}
+        spike = {"base": second["ref"], "step": 600, "skip_steps": 3, "reason": "a loss spike"}
         third = service.ask("POST", "/v1/mixtures/small/amendments", spike)
         report_progress(url, run, step=640, lock=third["digest"], token=token)
         yield url, first, run

@@ -82,7 +82,7 @@ def service(folder: Path) -> Iterator[Service]:
     first = send("PUT", "/v1/mixtures/amended", {"spec": AMENDED, "tables": {"cells.csv": CELLS}})
     run = send("POST", "/v1/runs", {"mixture": "amended", "name": "ablation"})["id"]
     send("POST", f"/v1/runs/{run}/progress", {"step": 5, "loss": {"t0l0": 2.5}})
-    spike = {"base": first["ref"], "at_step": 10, "skip_steps": 2, "reason": "a loss spike"}
+    spike = {"base": first["ref"], "step": 10, "skip_steps": 2, "reason": "a loss spike"}
     second = send("POST", "/v1/mixtures/amended/amendments", spike)
     send("POST", f"/v1/runs/{run}/progress", {"step": 12, "lock": second["digest"]})
     yield Service(app, run)

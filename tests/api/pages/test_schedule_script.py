@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from schedule.asking import answers, handoffs
 from schedule.making import ROOT, from_fields, make_run, to_fields
 from schedule.random_runs import runs
-from searches import examples
+from search_lengths import examples
 
 from mixture.json_text import by_line, digest
 from mixture.schedule import Domain, Schedule, ScheduleData

@@ -147,7 +147,11 @@ def test_a_step_has_its_data_at_its_address_with_an_ending(page, service):
     assert answer.headers["content-type"].startswith("text/csv")
     rows = answer.text().splitlines()
     assert rows[0].startswith('"domain","group_kind","weight","sequences"')
-    every = page.request.get(f"{service}/v1/mixtures/demo/positions.csv?start=7812608&count=256").text().splitlines()
+    every = (
+        page.request.get(f"{service}/v1/mixtures/demo/positions.csv?first_position=7812608&last_position=7812863")
+        .text()
+        .splitlines()
+    )
     assert len(every) == 257
 
 

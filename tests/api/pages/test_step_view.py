@@ -139,7 +139,8 @@ def test_pages_of_a_rank_cover_its_slots_once(mixtures, world_size):
         assert slots == list(rank_slots(size, rank, world_size)) == list(range(view.begin_slot, view.end_slot))
         page = render("step.html", ServedLinks("http://a.example", "", "/mixtures/demo/steps/0"), view)
         assert f"Sequences of rank {rank:,}" in page
-        assert f"start={view.first_position + view.begin_slot}&amp;count={len(slots)}" in page
+        begin = view.first_position + view.begin_slot
+        assert (f"first_position={begin}&amp;last_position={begin + len(slots) - 1}" in page) is bool(slots)
         assert (f"Rank {rank:,} reads nothing of this step." in page) is (not slots)
 
 

@@ -67,13 +67,13 @@ def told(folder: Path):
 
 def test_a_view_has_the_traces_and_the_sums_of_the_library(followed: tuple[LoadedMixture, Store]):
     mixture, store = followed
-    view = trace_view(mixture, Asked(document="code/0", from_step=10, until=40), store=store)
-    expected = trace_documents(mixture.lock, store, ["code/0"], from_step=10)
+    view = trace_view(mixture, Asked(document="code/0", first_step=10, until=40), store=store)
+    expected = trace_documents(mixture.lock, store, ["code/0"], first_step=10)
     assert [(one.domain, one.times) for one in view.traces] == [(one.domain, one.times) for one in expected]
     for one, trace in zip(view.traces, expected, strict=True):
         assert [read.position for read in one.reads] == [read.position for read in trace.reads()]
-    assert view.asked.by == "licence"
-    sums = read_so_far(mixture.lock, store, 40, by="licence")
+    assert view.asked.by == "license"
+    sums = read_so_far(mixture.lock, store, 40, by="license")
     assert [(one.value, one.tokens) for one in view.sums or ()] == [(one.value, one.tokens) for one in sums.values]
     assert view.total is not None
     assert view.total.tokens_with_repeats == sums.total.tokens_with_repeats
@@ -110,7 +110,7 @@ def test_a_token_is_traced_without_a_store_and_a_document_is_not(followed: tuple
         (Asked(token=1), "a domain and a token in it go together"),
         (Asked(domain="web"), "a domain and a token in it go together"),
         (Asked(document="web/7", token=1), "a document and a token of a domain are both given"),
-        (Asked(document="web/7", from_step=61), "step 61 is not in a run of 60 steps"),
+        (Asked(document="web/7", first_step=61), "step 61 is not in a run of 60 steps"),
         (Asked(until=61), "step 61 is not in a run of 60 steps"),
         (Asked(until=5, by="nothing"), "neither documents nor the catalog of the store have a column 'nothing'"),
     ],
@@ -123,7 +123,7 @@ def test_what_can_not_be_answered_is_said(followed: tuple[LoadedMixture, Store],
 @pytest.mark.parametrize(
     ("query", "status", "code", "is_said_beside_the_form"),
     [
-        ("document=wob/7", 404, "document-unknown", True),
+        ("document=wob/7", 404, "unknown-document", True),
         ("domain=web", 422, "invalid-request", True),
         ("until=61", 422, "step-out-of-range", True),
         ("until=5&by=licens", 422, "unknown-column", False),
@@ -164,7 +164,7 @@ def test_a_document_is_followed_to_its_steps_and_what_is_still_to_come(page, tol
 
 def test_what_was_read_until_a_step_is_a_click_away_and_readable_everywhere(page, told, look):
     page.goto(f"{told}/mixtures/followed/steps/39")
-    page.get_by_role("link", name="until here, by licence or source").click()
+    page.get_by_role("link", name="until here, by license or source").click()
     expect(page.get_by_role("heading", name="Read before step 40")).to_be_visible()
     region = page.get_by_role("region", name="Read before step 40")
     expect(region.get_by_role("row")).to_have_count(6)
@@ -193,11 +193,11 @@ def test_the_data_of_a_trace_is_at_its_address_with_an_ending(page, told):
     rows = page.request.get(f"{told}/mixtures/followed/trace.csv?document=web/7").text().splitlines()
     assert rows[0].startswith('"document","domain","position","step","slot"')
     assert all(row.startswith('"web/7","web",') for row in rows[1:])
-    assert page.request.get(f"{told}/mixtures/followed/trace.json?until=40").json()["asked"]["by"] == "licence"
+    assert page.request.get(f"{told}/mixtures/followed/trace.json?until=40").json()["asked"]["by"] == "license"
 
 
 def test_a_field_that_the_page_does_not_have_is_refused(page, told):
-    answer = page.request.get(f"{told}/mixtures/followed/trace?document=web/7&at_step=9")
+    answer = page.request.get(f"{told}/mixtures/followed/trace?document=web/7&step=9")
     assert (answer.status, answer.headers["x-error-code"]) == (422, "unknown-parameter")
     assert "there is no parameter" in answer.text()
 

@@ -115,7 +115,7 @@ def test_a_nested_attribute_of_a_line_leaves_it_out_and_of_a_table_is_refused(
     assert report.documents == 1
     assert report.domains[0].dropped == {Reason.NESTED_ATTRIBUTE: 1}
     assert column_of(tmp_path / "store") == (pa.int64(), [1])
-    with pytest.raises(IngestError, match=r"in\.jsonl:2: .*nested-attribute") as caught:
+    with pytest.raises(IngestError, match=r"in\.jsonl:2: .*attribute-nested") as caught:
         ingest(sources(ATTRIBUTE), tmp_path / "strict", unfit=Unfit.REFUSE)
     assert caught.value.code == "left-out"
     pq.write_table(pa.table({"text": ["x"], "a": [value if value != [] else [1]]}), tmp_path / "in.parquet")

@@ -145,7 +145,7 @@ def test_fields_of_objects_are_columns_and_texts_are_joined(tmp_path: Path, sour
     assert {row["id"]: row["meta.deep.n"] for row in documents} == {f"i{n}": n for n in range(4)}
     with pytest.raises(IngestError) as caught:
         ingest(sources(text.replace("meta.id", "meta.ident")), tmp_path / "other")
-    assert caught.value.code == "column-missing"
+    assert caught.value.code == "missing-column"
 
 
 def test_a_field_of_an_object_that_is_null_is_null_and_a_whole_name_comes_first(tmp_path: Path, sources: WriteSources):

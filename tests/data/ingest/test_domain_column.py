@@ -113,7 +113,7 @@ def test_the_same_document_twice_in_a_domain_is_there_once(tmp_path: Path, sourc
 def test_a_column_of_too_many_names_is_refused_with_what_to_do(
     tmp_path: Path, sources: WriteSources, monkeypatch: pytest.MonkeyPatch, pieces: int
 ):
-    monkeypatch.setattr("mixture.data.ingest.runs.MOST_DOMAINS", 20)
+    monkeypatch.setattr("mixture.data.ingest.sorted_runs.MOST_DOMAINS", 20)
     monkeypatch.setattr("mixture.data.ingest.targets.MOST_DOMAINS", 20)
     monkeypatch.setattr("mixture.data.texts.lines._PIECE", pieces)
     monkeypatch.setattr("mixture.data.ingest.work._JOB_BYTES", pieces)
@@ -134,7 +134,7 @@ def test_a_column_of_too_many_names_is_refused_with_what_to_do(
         ("files: [in.jsonl]", "missing-key", ":1:1"),
         ("domains: {a: {files: [in.jsonl]}}\nid: id", "missing-key", ":1:1"),
         ("domains: {a: {files: [in.jsonl]}}\nfiles: [in.jsonl]\ndomain_column: label", "files-shared", ":2:9"),
-        ("files: [in.jsonl]\ndomain_column: lable", "column-missing", ":1:1"),
+        ("files: [in.jsonl]\ndomain_column: lable", "missing-column", ":1:1"),
         ("domains: {a: {files: [in.jsonl], domain_column: label}}", "unknown-key", ":1:34"),
     ],
 )

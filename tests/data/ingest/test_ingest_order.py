@@ -103,7 +103,7 @@ def test_runs_and_ranges_of_any_size_give_one_store(
     write_lines(tmp_path / "in.jsonl", [*ROWS, *ROWS[:100]])
     path = sources("domains: {web: {files: [in.jsonl], id: id, attributes: [url]}}")
     ingest(path, tmp_path / "whole")
-    monkeypatch.setattr("mixture.data.ingest.runs.RUN_BYTES", 3000)
+    monkeypatch.setattr("mixture.data.ingest.sorted_runs.RUN_BYTES", 3000)
     monkeypatch.setattr("mixture.data.ingest.merge._RANGE_BYTES", 5000)
     report = ingest(path, tmp_path / "parts")
     assert all_bytes(tmp_path / "parts") == all_bytes(tmp_path / "whole")

@@ -211,7 +211,7 @@ def test_a_column_that_is_not_there_is_refused(tmp_path: Path, sources: WriteSou
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "in.parquet")
     with pytest.raises(IngestError) as caught:
         ingest(sources(f"domains: {{web: {{files: [in.{ending}], {columns}}}}}"), tmp_path / "store")
-    assert caught.value.code == "column-missing"
+    assert caught.value.code == "missing-column"
 
 
 def test_two_columns_of_one_name_are_refused(tmp_path: Path, sources: WriteSources):

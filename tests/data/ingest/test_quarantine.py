@@ -42,7 +42,7 @@ def test_lines_left_out_are_listed_with_reason_byte_id_and_first_characters(tmp_
     rows = table_of(tmp_path / "store")
     assert [(row["reason"], row["byte"], row["id"], row["start"]) for row in rows] == [
         ("null-text", starts[1], "two", None),
-        ("invalid-utf8", starts[2], None, '{"text": "a\\xff"}'),
+        ("not-utf-8", starts[2], None, '{"text": "a\\xff"}'),
         ("not-json", starts[3], None, "{bad"),
         ("blank-text", starts[4], None, "  "),
         ("lone-surrogate", starts[5], "5", "\\ud800 half"),

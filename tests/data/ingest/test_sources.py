@@ -49,7 +49,7 @@ def test_what_is_wrong_is_told_with_file_line_and_column(
 def test_attributes_that_have_values_are_said_to_be_labels(tmp_path: Path, sources: WriteSources):
     write_lines(tmp_path / "in.jsonl", [{"text": "x"}])
     with pytest.raises(MixtureError) as caught:
-        ingest(sources("domains:\n  a: {files: [in.jsonl], attributes: {licence: MIT}}"), tmp_path / "store")
+        ingest(sources("domains:\n  a: {files: [in.jsonl], attributes: {license: MIT}}"), tmp_path / "store")
     assert caught.value.code == "not-a-list"
     assert caught.value.hint is not None
     assert caught.value.hint.endswith("columns of the catalog are `labels`")
@@ -220,12 +220,12 @@ def test_a_key_that_no_line_has_is_refused_with_those_that_it_has(
     (tmp_path / name).write_bytes(gzip.compress(data) if packed else data)
     with pytest.raises(IngestError, match="no row of its files has") as caught:
         ingest(sources(f"domains: {{web: {{files: [{name}], {key}}}}}"), tmp_path / "store")
-    assert (caught.value.code, caught.value.hint) == ("column-missing", hint)
+    assert (caught.value.code, caught.value.hint) == ("missing-column", hint)
 
 
 def test_lines_in_another_encoding_are_named_as_such(tmp_path: Path, sources: WriteSources):
     (tmp_path / "in.jsonl").write_bytes('{"text": "é"}\n{"text": "ü"}\n'.encode("latin-1"))
-    with pytest.raises(IngestError, match="no line of its files is a JSON object: invalid-utf8") as caught:
+    with pytest.raises(IngestError, match="no line of its files is a JSON object: not-utf-8") as caught:
         ingest(sources("domains: {web: {files: [in.jsonl]}}"), tmp_path / "store")
     assert caught.value.code == "not-json-lines"
     assert caught.value.place == Place(file=str(tmp_path / "in.jsonl"), line=1)

@@ -93,7 +93,7 @@ def test_csv_is_a_table(tmp_path: Path, sources: WriteSources, expected: str, na
     assert ingest(path, tmp_path / "store").digest == expected
     with pytest.raises(IngestError, match="has no column 'body'") as caught:
         ingest(sources(f"domains: {{a: {{files: [{name}], text: body}}}}"), tmp_path / "other")
-    assert caught.value.code == "column-missing"
+    assert caught.value.code == "missing-column"
 
 
 def test_rows_of_csv_are_left_out_with_their_reason(tmp_path: Path, sources: WriteSources):
@@ -108,7 +108,7 @@ def test_rows_of_csv_are_left_out_with_their_reason(tmp_path: Path, sources: Wri
         ("null-text", 1, None),
         ("ragged-csv", 2, "3 cells of 2"),
         ("ragged-csv", 3, "1 cells of 2"),
-        ("invalid-utf8", 4, None),
+        ("not-utf-8", 4, None),
     ]
     (tmp_path / "in.csv").write_bytes(b'text\n"one\n')
     with pytest.raises(IngestError, match="not a row of CSV"):
@@ -245,7 +245,7 @@ def test_all_unreadable_files_are_told_at_once_or_left_out(tmp_path: Path, sourc
     assert (domain.documents, domain.dropped) == (30, {Reason.UNREADABLE_FILE: 3})
     rows = pq.read_table(tmp_path / "store" / "quarantine.parquet").to_pylist()
     assert {(row["reason"], row["file"], row["row"], row["byte"]) for row in rows} == {
-        ("unreadable-file", f"in/{name}", None, None) for name in ("cut.jsonl.gz", "no.parquet", "x.png")
+        ("file-unreadable", f"in/{name}", None, None) for name in ("cut.jsonl.gz", "no.parquet", "x.png")
     }
     assert all("can not be read" in row["detail"] for row in rows)
     assert verify_store(tmp_path / "store") == []
@@ -268,7 +268,7 @@ def test_what_is_found_to_be_unreadable_while_it_is_read_is_told_of_all_files_an
     tmp_path: Path, sources: WriteSources, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr("mixture.data.texts.lines._TOGETHER", 100)
-    monkeypatch.setattr("mixture.data.ingest.runs._RUN_DOCUMENTS", 5)
+    monkeypatch.setattr("mixture.data.ingest.sorted_runs._RUN_DOCUMENTS", 5)
     write_lines(tmp_path / "b.jsonl", ROWS[:1])
     lines = "".join(f'{{"text": "only {n} in a cut file {n * 7919}"}}\n' for n in range(900)).encode()
     for name in "ac":
@@ -294,11 +294,11 @@ def test_a_shard_without_a_byte_is_no_document_and_listed(tmp_path: Path, source
     assert (report.documents, report.domains[0].dropped) == (30, {Reason.EMPTY_FILE: 3})
     rows = pq.read_table(tmp_path / "store" / "quarantine.parquet").to_pylist()
     assert [(row["reason"], row["file"]) for row in rows] == [
-        ("empty-file", "b.jsonl"),
-        ("empty-file", "c.jsonl.zst"),
-        ("empty-file", "d.csv"),
+        ("file-empty", "b.jsonl"),
+        ("file-empty", "c.jsonl.zst"),
+        ("file-empty", "d.csv"),
     ]
-    with pytest.raises(IngestError, match="empty-file") as caught:
+    with pytest.raises(IngestError, match="file-empty") as caught:
         ingest(path, tmp_path / "strict", unfit=Unfit.REFUSE)
     assert caught.value.code == "left-out"
 

@@ -241,7 +241,7 @@ def test_a_lock_of_another_store_disagrees_by_name_and_figure(store: Store, lock
     assert [(error.code, error.facts["domain"]) for error in found] == [
         ("content-differs", "web"),
         ("tokens-differ", "code"),
-        ("domain-unknown", "cod"),
+        ("domain-not-in-store", "cod"),
     ]
     assert "24 tokens, and the lock says 5" in str(found[1])
     assert "did you mean 'code'" in str(found[2])

@@ -8,7 +8,7 @@ import pytest
 from data.makers import MakeStore, bare_store, text_of, write_tokens
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from searches import examples
+from search_lengths import examples
 
 from mixture.data.ingest import ingest
 from mixture.data.store import Store, open_store

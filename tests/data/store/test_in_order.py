@@ -53,7 +53,7 @@ def test_a_domain_of_nothing_has_no_rows_and_one_that_is_not_there_is_an_error(t
     made = ingest(sources("domains: {a: {files: [a.jsonl]}}"), tmp_path / "store", empty=Empty.ALLOW)
     store = open_store(made.path)
     assert list(rows_in_order(store, "a", sequence_length=4)) == []
-    for options, code in (({"sequence_length": 0}, "length-outside"), ({"sequence_length": 4}, "domain-unknown")):
+    for options, code in (({"sequence_length": 0}, "length-outside"), ({"sequence_length": 4}, "domain-not-in-store")):
         with pytest.raises(StoreError) as caught:
             list(rows_in_order(store, "b", **options))
         assert caught.value.code == code

@@ -13,7 +13,7 @@ import pytest
 from data.token_files.token_files import catalog, write_raw
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from searches import examples
+from search_lengths import examples
 from stream_helpers import DOMAINS, make_store
 
 from mixture.data.derived import ExportFormat, PackReport, export_store, pack_store

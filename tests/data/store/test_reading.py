@@ -103,7 +103,7 @@ def test_an_unknown_domain_is_refused_with_the_nearest(make_store: MakeStore):
     store = make_store(code=["abc"])
     with pytest.raises(StoreError, match="did you mean 'code'") as caught:
         store.read("cod", 0, 1)
-    assert caught.value.code == "domain-unknown"
+    assert caught.value.code == "domain-not-in-store"
 
 
 def test_domains_stand_in_order_of_name_with_their_totals(make_store: MakeStore):

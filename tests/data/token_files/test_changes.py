@@ -18,7 +18,7 @@ from mixture.errors import IngestError, StoreError
 from mixture.stream import open_stream
 
 KEYS = {
-    "code": "format: npy, files: ['code*.npy'], dtype: uint16, attributes: {licence: MIT}",
+    "code": "format: npy, files: ['code*.npy'], dtype: uint16, attributes: {license: MIT}",
     "math": "format: parquet, files: ['math*.parquet']",
     "web": "format: megatron, files: ['web*.bin']",
 }
@@ -136,7 +136,7 @@ def test_a_refresh_says_what_changed_and_leaves_it_until_that_is_accepted(folder
     assert documents_of(store, "math") == DOCUMENTS
     assert documents_of(store, "code") == DOCUMENTS * 2
     assert store.documents_from("code", 0, 9)["id"].to_pylist() == ["id-0", "id-1", "id-2"] * 2
-    assert store.labels["licence"].to_pylist() == ["MIT", None, None]
+    assert store.labels["license"].to_pylist() == ["MIT", None, None]
     assert sorted(path.name for path in folder.iterdir() if path.name.startswith(".")) == []
 
 
@@ -168,12 +168,12 @@ def test_a_domain_is_added_and_locks_that_were_made_before_still_fit(folder, mon
     (folder / "more").mkdir()
     write_arrow(folder / "more" / "a.arrow", [[7], [8, 8]])
     monkeypatch.chdir(folder / "more")
-    fields = {"format": "arrow", "files": ["*.arrow"], "attributes": {"licence": "CC0", "year": "2026"}}
+    fields = {"format": "arrow", "files": ["*.arrow"], "attributes": {"license": "CC0", "year": "2026"}}
     assert add_domain(folder / "catalog", "arts", fields).counted == 1
     store = open_store(folder / "catalog")
     assert list(store.domains) == ["arts", "code", "math", "web"]
     assert documents_of(store, "arts") == [[7], [8, 8]]
-    assert store.labels["licence"].to_pylist() == ["CC0", "MIT", None, None]
+    assert store.labels["license"].to_pylist() == ["CC0", "MIT", None, None]
     assert store.labels["year"].to_pylist() == [2026, None, None, None]
     assert [batch.input_ids.tolist() for batch in open_stream(lock, store)] == expected
     with pytest.raises(StoreError) as refused:

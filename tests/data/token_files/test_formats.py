@@ -20,7 +20,7 @@ from data.token_files.token_files import (
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from searches import examples
+from search_lengths import examples
 
 from mixture.data.store import Store
 from mixture.errors import StoreError
@@ -168,12 +168,12 @@ def test_an_empty_file_of_tokens_is_a_domain_without_any(tmp_path):
 def test_attributes_are_columns_of_the_catalog(tmp_path):
     write_megatron(tmp_path / "a.bin", [[1]])
     write_megatron(tmp_path / "b.bin", [[2]])
-    keys = {"a": "format: megatron, files: [a.bin], attributes: {licence: MIT, quality: 3}",
+    keys = {"a": "format: megatron, files: [a.bin], attributes: {license: MIT, quality: 3}",
             "b": "format: megatron, files: [b.bin], attributes: {quality: 4}"}  # fmt: skip
     store = catalog(tmp_path, keys)
     assert store.labels.drop_columns(["tokenizer"]).to_pylist() == [
-        {"domain": "a", "licence": "MIT", "quality": 3},
-        {"domain": "b", "licence": None, "quality": 4},
+        {"domain": "a", "license": "MIT", "quality": 3},
+        {"domain": "b", "license": None, "quality": 4},
     ]
 
 

@@ -195,7 +195,7 @@ def test_a_column_that_is_not_there_is_refused_with_the_nearest(tmp_path):
     write_parquet(tmp_path / "a.parquet", DOCUMENTS, column="input_idx")
     with pytest.raises(StoreError, match="did you mean 'input_idx'") as refused:
         catalog(tmp_path, {"web": "format: parquet, files: [a.parquet]"})
-    assert refused.value.code == "column-missing"
+    assert refused.value.code == "missing-column"
 
 
 def test_arrow_and_parquet_files_that_are_cut_short_or_empty_are_refused(tmp_path):
@@ -315,7 +315,7 @@ def test_a_domain_all_files_of_which_are_passed_over_is_refused(tmp_path, keys, 
 def test_labels_of_a_domain_of_tokens_are_said_to_be_attributes(tmp_path):
     write_megatron(tmp_path / "a.bin", DOCUMENTS)
     with pytest.raises(SpecError) as refused:
-        catalog(tmp_path, {"web": "format: megatron, files: [a.bin], labels: {licence: MIT}"})
+        catalog(tmp_path, {"web": "format: megatron, files: [a.bin], labels: {license: MIT}"})
     assert refused.value.code == "unknown-key"
     assert refused.value.hint == "columns of the catalog are `attributes` in a sources file of tokens"
 

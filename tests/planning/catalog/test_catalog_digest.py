@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from searches import examples
+from search_lengths import examples
 
 from mixture.planning.catalog import read_catalog
 

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from searches import examples
+from search_lengths import examples
 
 from mixture.errors import CatalogError, Place
 from mixture.planning.catalog import read_catalog, read_column
@@ -40,8 +40,8 @@ REFUSED_CSV = {
     "a column without a name": (",domain,tokens\n0,a,1\n", "nameless-column", 1, "index=False"),
     "two columns of one name": ("domain,tokens,tokens\na,1,2\n", "duplicate-column", 1, "'tokens'"),
     "a domain twice": ("domain,tokens\na,1\nb,2\na,3\n", "duplicate-domain", 4, "'a' stands here and in line 2"),
-    "an empty name": ("domain,tokens\n,1\n", "bad-name", 2, "is empty"),
-    "a name of spaces": ("domain,tokens\n   ,1\n", "bad-name", 2, "is empty"),
+    "an empty name": ("domain,tokens\n,1\n", "name-invalid", 2, "is empty"),
+    "a name of spaces": ("domain,tokens\n   ,1\n", "name-invalid", 2, "is empty"),
     "a line break in a name": ('domain,tokens\n"a\nb",1\n', "control-character", 2, r"\\n"),
     "a hidden separator in a name": ("domain,tokens\na\u2028b,1\n", "control-character", 2, "2028"),
     "negative tokens": ("domain,tokens\na,-1\n", "negative", 2, "'tokens'.*'-1' is negative"),
@@ -112,8 +112,8 @@ REFUSED_FILES = {
         parquet_bytes(domain=["a"], tokens=pa.array([2**63], "uint64")),
         "out-of-range",
     ),
-    "Parquet names are null": ("a.parquet", parquet_bytes(domain=["a", None], tokens=[1, 2]), "bad-name"),
-    "Parquet names are floats": ("a.parquet", parquet_bytes(domain=[1.5], tokens=[1]), "bad-name"),
+    "Parquet names are null": ("a.parquet", parquet_bytes(domain=["a", None], tokens=[1, 2]), "name-invalid"),
+    "Parquet names are floats": ("a.parquet", parquet_bytes(domain=[1.5], tokens=[1]), "name-invalid"),
     "JSON is cut short": ("a.json", b'[{"domain": "a", "tokens": 1}, {"dom', "bad-json"),
     "JSON is an object": ("a.json", b'{"a": 1}', "bad-json"),
     "JSON is one object a line": ("a.json", b'{"domain": "a"}\n{"domain": "b"}', "bad-json"),
@@ -126,7 +126,7 @@ REFUSED_FILES = {
     "JSON integers are endless": ("a.json", b'[{"domain": "a", "tokens": ' + b"9" * 5000 + b"}]", "bad-json"),
     "JSON holds lists": ("a.json", b'[{"domain": "a", "tokens": [1]}]', "bad-cell"),
     "JSON tokens are true": ("a.json", b'[{"domain": "a", "tokens": true}]', "not-a-number"),
-    "JSON names are true": ("a.json", b'[{"domain": true, "tokens": 1}]', "bad-name"),
+    "JSON names are true": ("a.json", b'[{"domain": true, "tokens": 1}]', "name-invalid"),
     "JSON names are half a character": ("a.json", b'[{"domain": "\\ud800", "tokens": 1}]', "control-character"),
     "JSON labels are half a character": ("a.json", b'[{"domain": "a", "tokens": 1, "x": "\\ud800"}]', "bad-cell"),
     "JSON columns are half a character": (

@@ -9,7 +9,7 @@ import pytest
 
 from mixture.errors import CatalogError
 from mixture.planning.catalog import Catalog, read_catalog
-from mixture.planning.catalog.sealed import sealed_duckdb
+from mixture.planning.catalog.sandbox import sealed_duckdb
 from mixture.planning.catalog.table import MOST_CELL_BYTES
 
 SLOW = " or ".join(f"lower(text) like '%a%{i}%a'" for i in range(60))

@@ -6,11 +6,11 @@ import duckdb
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from searches import examples
+from search_lengths import examples
 
 from mixture.errors import CatalogError, Place
 from mixture.planning.catalog import Catalog, read_catalog
-from mixture.planning.catalog.sealed import sealed_duckdb
+from mixture.planning.catalog.sandbox import sealed_duckdb
 
 
 @pytest.fixture(scope="module")

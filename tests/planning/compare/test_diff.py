@@ -13,7 +13,7 @@ from mixture.lock import Mask, parting_step
 from mixture.planning.amend import amend
 from mixture.planning.catalog import read_catalog
 from mixture.planning.compare import Parting, Resized, diff, diff_json, side_of
-from mixture.planning.compare.parting import TakenDown
+from mixture.planning.compare.first_difference import TakenDown
 from mixture.planning.compare.words import remarks
 from mixture.planning.plan import make_lock, make_plan
 from mixture.schedule import Schedule

@@ -9,12 +9,12 @@ from itertools import permutations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from searches import examples
+from search_lengths import examples
 
 from mixture.lock import Mask
 from mixture.planning.amend import amend
 from mixture.planning.compare import Parting, diff
-from mixture.planning.compare.parting import agreement_of
+from mixture.planning.compare.first_difference import agreement_of
 from mixture.planning.compare.words import agreement_words, headline
 from mixture.planning.plan import make_lock, make_plan
 from mixture.schedule import WHOLE, Batch, Domain, Schedule, ScheduleData, Segment, apportion

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from searches import examples
+from search_lengths import examples
 from spec_schema import schema_errors
 from stream_helpers import DOMAINS, make_store
 

@@ -29,7 +29,7 @@ phases:
   - {phase: again, weights: {a: 60%, b: 20%, c: 20%}}
 """
 CELLS = """\
-domain,licence,tokens
+domain,license,tokens
 a,mit,9000
 b,,15000
 c,mit,12800
@@ -89,7 +89,7 @@ def test_what_was_read_and_what_is_to_come(lock: Lock, tmp_path: Path):
         assert list(by_name) == [("a",), ("b",), ("c",), ("held",)]
         assert [one.tokens_so_far for one in by_name.values()] == before
         assert [one.tokens_so_far + one.tokens_to_come for one in by_name.values()] == whole
-        mit, none = group_tokens(lock, group(lock, catalog, ["licence"]), step)
+        mit, none = group_tokens(lock, group(lock, catalog, ["license"]), step)
         assert (mit.key, none.key) == (("mit",), (None,))
         assert (mit.tokens_so_far, mit.tokens_to_come) == (
             before[0] + before[2],
@@ -109,10 +109,10 @@ def test_an_amended_run_may_have_domains_that_left_the_catalog(lock: Lock, tmp_p
     (tmp_path / "cells.csv").write_text(CELLS.replace("c,mit,12800\n", ""), encoding="utf-8")
     catalog = read_catalog(tmp_path / "cells.csv")
     with pytest.raises(CatalogError) as caught:
-        group(lock, catalog, ["licence"])
+        group(lock, catalog, ["license"])
     assert caught.value.code == "unknown-domain"
     amended = amend(lock, 50, {"a": 1})
-    for columns, keys in ((["licence"], [("mit",), (None,)]), ([], [()])):
+    for columns, keys in ((["license"], [("mit",), (None,)]), ([], [()])):
         groups = group(amended, catalog, columns)
         assert groups.keys == tuple(keys)
         assert sum(groups.domains) == 4

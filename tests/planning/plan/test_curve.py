@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from searches import examples
+from search_lengths import examples
 
 from mixture.planning.plan.weights.curve import LARGEST_LAMBDA, POWERS, Curve, fitted
 from mixture.planning.spec import Groups, load_spec

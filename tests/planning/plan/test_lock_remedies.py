@@ -46,7 +46,7 @@ def test_an_amended_lock_is_amended_again(write_spec):
     for spec in (write_spec(ONE, TWO, **KEYS), write_spec(ONE, OTHER, **KEYS | {"max_epochs": "2"})):
         hint = remedy(lock, spec)
         assert "lock again" not in hint
-        step = int(re.search(r"`mixture amend LOCK SPEC --at-step (\d+)`", hint)[1])
+        step = int(re.search(r"`mixture amend LOCK SPEC --step (\d+)`", hint)[1])
         for at in (step, step + 10):
             make_lock(make_plan(spec, amends=Amendment(lock, at)))
     refused = remedy(lock, write_spec(ONE, TWO, **KEYS | {"max_epochs": "0.1"}))

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from searches import examples
+from search_lengths import examples
 
 from mixture.errors import SpecError
 from mixture.lock import Amendment, read_lock

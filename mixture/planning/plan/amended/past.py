@@ -9,9 +9,10 @@ from fractions import Fraction
 from mixture.errors import AmendError
 from mixture.lock import Amendment, Lock, LockPhase
 from mixture.planning.catalog import CatalogDomain
+from mixture.planning.plan.draft import Draft
 from mixture.planning.plan.phases import PhaseSteps
 from mixture.planning.plan.planned import PlannedPhase
-from mixture.planning.plan.stairs import Part, changes_inside
+from mixture.planning.plan.transitions import changes_inside
 from mixture.planning.plan.weights.weights import PhaseWeights
 from mixture.planning.spec import Spec
 from mixture.schedule import WHOLE, ScheduleData
@@ -32,7 +33,27 @@ class Past:
     index: tuple[int, ...]
     tokens_read: tuple[int, ...]
 
-    def weights(self, own: PhaseWeights) -> PhaseWeights:
+    def rest(self, draft: Draft) -> Draft:
+        """What is to come of the draft of a whole run, over the domains of this one.
+
+        Raises AmendError: `amend-outside-run` where it ends before the amendment, `block-not-multiple`.
+        """
+        _check_end(self.amendment, draft)
+        phases = self._cut(draft.laid)
+        _check_lengths(self.amendment, draft.spec, phases)
+        laid = self._cut([part.laid for part in draft.parts])
+        return replace(
+            draft,
+            domains=self.domains,
+            phases=phases,
+            weights=tuple(map(self._weights, draft.weights)),
+            parts=tuple(
+                replace(part, laid=one, old=self._weights(part.old), new=self._weights(part.new))
+                for one, part in zip(laid, draft.parts[len(draft.parts) - len(laid) :], strict=True)
+            ),
+        )
+
+    def _weights(self, own: PhaseWeights) -> PhaseWeights:
         """Weights over the catalog's domains as weights over the run's."""
         return replace(
             own,
@@ -41,22 +62,13 @@ class Past:
             listed=None if own.listed is None else frozenset(self.index[d] for d in own.listed),
         )
 
-    def cut(self, phases: Sequence[PhaseSteps]) -> tuple[PhaseSteps, ...]:
-        """The part of a new spec's phases that is to come."""
+    def _cut(self, phases: Sequence[PhaseSteps]) -> tuple[PhaseSteps, ...]:
+        """The part of phases that is to come."""
         step = self.amendment.step
         return tuple(
             one if one.first_step >= step else replace(one, first_step=step, steps=one.end_step - step)
             for one in phases
             if one.end_step > step
-        )
-
-    def parts(self, parts: Sequence[Part]) -> tuple[Part, ...]:
-        """The parts of a new spec's phases that are to come, with weights over the run's domains."""
-        laid = self.cut([part.laid for part in parts])
-        coming = parts[len(parts) - len(laid) :]
-        return tuple(
-            replace(part, laid=one, old=self.weights(part.old), new=self.weights(part.new))
-            for one, part in zip(laid, coming, strict=True)
         )
 
     def phases(self) -> tuple[PlannedPhase, ...]:
@@ -199,7 +211,22 @@ def _check_order(amendment: Amendment, spec: Spec) -> None:
         )
 
 
-def check_lengths(amendment: Amendment, spec: Spec, phases: Sequence[PhaseSteps]) -> None:
+def _check_end(amendment: Amendment, draft: Draft) -> None:
+    """A run may end where it is amended, and not before."""
+    steps = draft.laid[-1].end_step
+    if steps < amendment.step:
+        raise AmendError(
+            f"the spec's run ends at step {format_count(steps)}, before the amendment at step"
+            f" {format_count(amendment.step)}",
+            code="amend-outside-run",
+            place=draft.spec.place("budget"),
+            hint="the spec describes the whole run, from its first step to its last",
+            step=amendment.step,
+            steps=steps,
+        )
+
+
+def _check_lengths(amendment: Amendment, spec: Spec, phases: Sequence[PhaseSteps]) -> None:
     """Raise AmendError, `block-not-multiple`, at the first phase whose length does not divide the lock's block."""
     block = amendment.lock.data.block_tokens
     for phase in phases:

@@ -9,10 +9,10 @@ from fractions import Fraction
 from mixture.lock import Amendment, Lock
 from mixture.planning.plan.amended.past import plain_name
 from mixture.planning.plan.figures import decimal
-from mixture.planning.plan.findings.findings import Finding, named
+from mixture.planning.plan.findings.finding import Finding, named
 from mixture.planning.plan.inputs import Inputs
 from mixture.planning.plan.phases import PhaseSteps
-from mixture.planning.plan.stairs import Part
+from mixture.planning.plan.transitions import Part
 from mixture.planning.plan.weights.weights import PhaseWeights, drawable, weigh
 from mixture.planning.spec import (
     FindingCode,

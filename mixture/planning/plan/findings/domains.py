@@ -10,7 +10,7 @@ from math import ceil
 from mixture.names import look_alikes
 from mixture.planning.catalog import CatalogDomain
 from mixture.planning.plan.figures import decimal
-from mixture.planning.plan.findings.findings import Finding, named
+from mixture.planning.plan.findings.finding import Finding, named
 from mixture.planning.plan.findings.over_epochs import above, causes, fitting, share_that_fits
 from mixture.planning.plan.phases import PhaseSteps
 from mixture.planning.plan.planned import VISIBLE
@@ -42,7 +42,7 @@ class DomainsOfRun:
     phases: Sequence[PhaseSteps]
     weights: Sequence[PhaseWeights]
     undrawable: Sequence[Sequence[int]]
-    drawn: Sequence[Sequence[int]]
+    drawn: Sequence[tuple[int, ...]]
     before: Sequence[int]
     tokenizer: str | None
 

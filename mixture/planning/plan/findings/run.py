@@ -9,7 +9,7 @@ from itertools import pairwise
 from math import ceil, lcm
 
 from mixture.planning.plan.figures import decimal
-from mixture.planning.plan.findings.findings import Finding, named
+from mixture.planning.plan.findings.finding import Finding, named
 from mixture.planning.plan.phases import PhaseSteps, batch_place, extent_place, round_half_up
 from mixture.planning.plan.weights.weights import PhaseWeights
 from mixture.planning.spec import FindingCode, Spec, Temperature, rules_of

@@ -13,7 +13,7 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import accumulate, pairwise
 
-from mixture.planning.plan.weights.decimals import CONTEXT, power, quotient
+from mixture.planning.plan.weights.powers import CONTEXT, power, quotient
 
 POWERS = tuple(Fraction(1, 100) + Fraction(199, 1900) * i for i in range(20))
 """The p that are tried: 20 evenly from 0.01 to 2, as the published search does."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from mixture.planning.plan.weights.decimals import power
+from mixture.planning.plan.weights.powers import power
 
 
 def softened(tokens: Sequence[int], temperature: Fraction) -> list[Fraction]:

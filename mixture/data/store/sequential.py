@@ -35,7 +35,7 @@ def rows_in_order(
     Its last tokens, which fill no row, come last, as one shorter row. With the next token, every token but the very
     first of the domain stands once as the next one.
 
-    Errors: StoreError `domain-unknown`, `length-outside`.
+    Errors: StoreError `domain-not-in-store`, `length-outside`.
     """
     if sequence_length < 1 or rows < 1:
         message = f"{rows:,} rows of {sequence_length:,} tokens"

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 
 from mixture.data.storage import Address, located
 from mixture.data.store import open_store
 from mixture.errors import FormatError, nearest
-from mixture.formats.format import Holds, WeightUnit
+from mixture.formats.format import Bodies, Body, Holds, WeightUnit
 from mixture.lock import Lock
 from mixture.planning.catalog import TABLE_ENDINGS, Catalog
 from mixture.schedule import Domain
@@ -133,6 +133,22 @@ def token_type_of(catalog: Catalog | None) -> TokenType | None:
         return None
     store = open_store(catalog.source)
     return TokenType(store.vocabulary, store.dtype.itemsize)
+
+
+def stage_writer(
+    text: Callable[[Run, Stage], str],
+    ending: str,
+    *,
+    about: Callable[[Run, Stage], str] = lambda _, stage: stage.about,
+    comments: bool = True,
+) -> Callable[[Run], Bodies]:
+    """What writes a file for each stage; `ending`, `about` and `comments` are as in `Body`."""
+    return lambda run: Bodies(
+        tuple(
+            Body(part, ending, text(piece, piece.stages[0]), about(piece, piece.stages[0]), comments)
+            for piece, part in run.groups(frozenset())
+        )
+    )
 
 
 def file_word(name: str) -> str:

@@ -139,17 +139,17 @@ class Trace:
         return self._masks.parts(step, self.domain, self.first_token + from_token, to_token - from_token)
 
 
-def trace_documents(lock: Lock, store: Store, ids: Iterable[str], *, from_step: int = 0) -> list[Trace]:
+def trace_documents(lock: Lock, store: Store, ids: Iterable[str], *, first_step: int = 0) -> list[Trace]:
     """Where documents are read from a step on: for each id, in the order given, its places in the store in order.
 
     Documents of domains that the run draws nothing from, such as those held out, are there, and read 0 times.
 
-    Errors: StoreError `document-unknown`, with the nearest id, and where the store is not the lock's or can not be
+    Errors: StoreError `unknown-document`, with the nearest id, and where the store is not the lock's or can not be
     read; ScheduleError `step-out-of-range`.
     """
     require_agreement(store, lock)
     schedule, masks = lock.schedule(), _masks(lock)
-    schedule.positions_before(from_step)
+    schedule.positions_before(first_step)
     wanted = list(dict.fromkeys(ids))
     found = stored_documents(store.documents_named(wanted).to_pylist())
     drawn = schedule.counts(schedule.steps)
@@ -164,7 +164,7 @@ def trace_documents(lock: Lock, store: Store, ids: Iterable[str], *, from_step: 
             domain=one.domain,
             first_token=one.first_token,
             tokens=one.tokens,
-            first_step=from_step,
+            first_step=first_step,
             document=one,
             _schedule=schedule if one.domain in read else None,
             _masks=masks,
@@ -174,19 +174,19 @@ def trace_documents(lock: Lock, store: Store, ids: Iterable[str], *, from_step: 
     ]
 
 
-def trace_range(lock: Lock, domain: str, first_token: int, tokens: int, *, from_step: int = 0) -> Trace:
+def trace_range(lock: Lock, domain: str, first_token: int, tokens: int, *, first_step: int = 0) -> Trace:
     """Where `tokens` tokens of a domain, the first an offset from 0, are read from a step on.
 
     Errors: ScheduleError `unknown-domain`, `token-out-of-range`, `step-out-of-range`.
     """
     schedule = lock.schedule()
-    schedule.reads(domain, first_token, tokens, first_step=from_step)
-    return Trace(domain, first_token, tokens, from_step, None, schedule, _masks(lock))
+    schedule.reads(domain, first_token, tokens, first_step=first_step)
+    return Trace(domain, first_token, tokens, first_step, None, schedule, _masks(lock))
 
 
-def trace_token(lock: Lock, domain: str, token: int, *, from_step: int = 0) -> Trace:
+def trace_token(lock: Lock, domain: str, token: int, *, first_step: int = 0) -> Trace:
     """Where a token of a domain, an offset from 0, is read from a step on. Errors: those of `trace_range`."""
-    return trace_range(lock, domain, token, 1, from_step=from_step)
+    return trace_range(lock, domain, token, 1, first_step=first_step)
 
 
 def _masks(lock: Lock) -> Masks | None:
@@ -199,7 +199,7 @@ def _refuse_unknown(store: Store, unknown: list[str]) -> None:
     first, more = unknown[0], len(unknown) - 1
     raise StoreError(
         f"the store has no document '{first}'" + (f", nor {more} more of those asked for" if more else ""),
-        code="document-unknown",
+        code="unknown-document",
         hint=nearest(first, store.ids_near(first)),
         ids=tuple(unknown),
     )

@@ -140,9 +140,9 @@ def test_the_composition_is_what_was_read_of_each_domain_against_the_plan(app, p
     assert sum(row["weight"] for row in rows) == pytest.approx(1, abs=1e-12)
     assert [row["planned_tokens_so_far"] for row in rows] == read
     assert [row["planned_weight_so_far"] for row in rows] == [n / sum(read) for n in read]
-    at_end = get(app, f"/v1/runs/{run}/composition?steps_done={schedule.steps}").json()["items"]
+    at_end = get(app, f"/v1/runs/{run}/composition?step={schedule.steps}").json()["items"]
     assert [row["tokens"] for row in at_end] == planned
-    at_start = get(app, f"/v1/runs/{run}/composition?steps_done=0").json()["items"]
+    at_start = get(app, f"/v1/runs/{run}/composition?step=0").json()["items"]
     assert {(row["tokens"], row["weight"], row["epochs"]) for row in at_start} == {(0, None, 0.0)}
 
 
@@ -399,7 +399,7 @@ def test_a_run_that_is_not_there_is_a_404_everywhere(app, post):
         answer = ask(app, "GET", f"/v1/runs/nothing{part}")
         assert (answer.status_code, answer.headers["X-Error-Code"]) == (404, "unknown-run")
     post("/v1/runs/nothing/progress", {"step": 1}, status=404, code="unknown-run")
-    assert ask(app, "GET", "/v1/runs/nothing/composition?steps_done=99999999").status_code == 404
+    assert ask(app, "GET", "/v1/runs/nothing/composition?step=99999999").status_code == 404
 
 
 def test_registering_and_reporting_take_a_token_with_the_scope(app, post, run):

@@ -26,7 +26,7 @@ class FoundDomain(NamedTuple):
 
 
 def domain_of(path: str, name: str) -> FoundDomain:
-    """A domain of a store that has its tokens itself. Errors: StoreError, `domain-unknown` among them."""
+    """A domain of a store that has its tokens itself. Errors: StoreError, `domain-not-in-store` among them."""
     place = located(path)
     standing: Standing
     if isinstance(place, Address):
@@ -37,7 +37,7 @@ def domain_of(path: str, name: str) -> FoundDomain:
         if domain.name == name:
             return FoundDomain(domain, manifest, folder, standing)
     hint = nearest(name, [domain.name for domain in manifest.domains])
-    raise refused(path, f"the store has no domain '{name}'", "domain-unknown", hint, domain=name)
+    raise refused(path, f"the store has no domain '{name}'", "domain-not-in-store", hint, domain=name)
 
 
 def survey(path: str, how: How) -> Survey:

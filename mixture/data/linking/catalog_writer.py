@@ -23,8 +23,8 @@ from mixture.data.layout import (
     LinkedFile,
     LinkedFormat,
     LinkedManifest,
-    LinkedTokenizer,
     Standing,
+    TokenizerRecord,
     document_schema,
     file_record,
     files_digest,
@@ -33,7 +33,7 @@ from mixture.data.layout import (
     write_table_files,
 )
 from mixture.data.linking.counting import CountedFile, CountJob
-from mixture.data.linking.native import domain_of
+from mixture.data.linking.linked_stores import domain_of
 from mixture.data.linking.sources import LinkSource
 from mixture.data.texts import label_columns
 from mixture.data.token_files import looks, naming
@@ -66,7 +66,7 @@ class PlannedDomain:
 class CatalogHead:
     """What a catalog says of all its tokens."""
 
-    tokenizer: LinkedTokenizer
+    tokenizer: TokenizerRecord
     definition: bytes | None
     end_of_document: int
     dtype: Literal["uint16", "uint32"]

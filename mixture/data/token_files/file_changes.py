@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from mixture.data.layout import LinkedDomain, LinkedManifest, SeenFile, Standing, linked_path
 from mixture.data.token_files.files import sha256
 from mixture.data.token_files.fingerprint import fingerprint
-from mixture.data.token_files.looking import pin_all
+from mixture.data.token_files.object_listing import pin_all
 from mixture.errors import Place, StoreError
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import DTypeLike
 
 from mixture.data.layout import (
     FILE_TOKENS,
@@ -30,7 +29,6 @@ def write_holes(
     folder: Path,
     domains: Mapping[str, int],
     *,
-    dtype: DTypeLike = np.uint32,
     file_tokens: int = FILE_TOKENS,
     tokenizer: str = "holes",
 ) -> Manifest:
@@ -41,7 +39,7 @@ def write_holes(
     Each domain is one document. Digests of tokens are those of the sizes, so the store opens, and `verify_store`
     refuses it, as it should.
     """
-    dtype = np.dtype(dtype)
+    dtype = np.dtype(np.uint32)
     (folder / TOKENS).mkdir(parents=True)
     records = [
         _domain(folder, number, name, domains[name], dtype, file_tokens) for number, name in enumerate(sorted(domains))

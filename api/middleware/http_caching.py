@@ -31,13 +31,13 @@ class Freshness:
     tag: str
     lifetime: Lifetime
 
-    def headers(self, request: Request, *, vary: str = "Accept") -> dict[str, str]:
+    def headers(self, request: Request) -> dict[str, str]:
         """ETag, Cache-Control and Vary. Where reading takes a token, no shared cache may keep an answer."""
         is_public = request.app.state.services.settings.public_reads
         return {
             "ETag": f'"{self.tag}"',
             "Cache-Control": f"{'public' if is_public else 'private'}, {self.lifetime.value}",
-            "Vary": vary if is_public else f"{vary}, Authorization",
+            "Vary": "Accept" if is_public else "Accept, Authorization",
         }
 
 
@@ -66,12 +66,12 @@ def unquoted_tags(header: str) -> list[str]:
     return [tag.strip().removeprefix("W/").strip('"') for tag in header.split(",") if tag.strip()]
 
 
-def not_modified(request: Request, fresh: Freshness, *, vary: str = "Accept") -> Response | None:
+def not_modified(request: Request, fresh: Freshness) -> Response | None:
     """The answer 304 where the client has this answer already (If-None-Match), else None."""
     header = request.headers.get("if-none-match")
     if header is None:
         return None
     tags = unquoted_tags(header)
     if fresh.tag in tags or "*" in tags:
-        return Response(status_code=304, headers=fresh.headers(request, vary=vary))
+        return Response(status_code=304, headers=fresh.headers(request))
     return None

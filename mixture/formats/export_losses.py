@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from mixture.formats.format import Holds, MixtureFormat, Remark, WeightUnit
-from mixture.formats.run import Run, Stage, stages_of
+from mixture.formats.stages import Run, Stage, stages_of
 from mixture.units import quote
 from mixture.wording import NAMED, counted, listed, names_of
 

@@ -7,7 +7,6 @@ range of keys holds a like part of every run, and the runs can be merged range b
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -18,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from mixture.data.ingest.document_order import DocumentKeys
 from mixture.data.ingest.parts import Making
 from mixture.data.texts import Piece
 from mixture.errors import IngestError, Place
@@ -74,25 +74,6 @@ class Entry(NamedTuple):
     def group(self) -> tuple[str, bool]:
         """Which documents stand together in a run."""
         return self.domain, self.chance is not None
-
-
-class DocumentKeys:
-    """The place of documents in a domain's order: BLAKE2b of 16 bytes over seed, domain, id and text.
-
-    Documents with one key have the same id and text. The text enters by its digest, which is also the id of a document
-    that has none.
-    """
-
-    def __init__(self, seed: int, domain: str) -> None:
-        self._base = hashlib.blake2b(f"mixture-store/1\x1f{seed}\x1f{domain}\x1f".encode(), digest_size=16)
-
-    def of(self, identity: str | None, text: bytes) -> tuple[str, bytes]:
-        """Id and key of a document."""
-        digest = hashlib.blake2b(text, digest_size=16).hexdigest()
-        identity = digest if identity is None else identity
-        key = self._base.copy()
-        key.update(f"{identity}\x1f{digest}".encode())
-        return identity, key.digest()
 
 
 class Names:

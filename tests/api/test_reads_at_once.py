@@ -14,7 +14,7 @@ from api_helpers import serving
 from starlette.types import Receive, Scope, Send
 
 from mixture.api.middleware.limits import client_of
-from mixture.api.middleware.turns import TURNS_EACH, Turns
+from mixture.api.middleware.reads_at_once import TURNS_EACH, Turns
 
 HEADERS = [(b"content-length", b"2")]
 
@@ -119,7 +119,7 @@ def test_a_stream_holds_no_turn(request_of: Sender):
 def test_more_than_may_wait_are_refused_and_health_is_not_counted(
     make_app, request_of: Sender, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("mixture.api.middleware.turns.MOST_WAITING", 3)
+    monkeypatch.setattr("mixture.api.middleware.reads_at_once.MOST_WAITING", 3)
     slow = Slow()
     app, service = Turns(slow), make_app()
 

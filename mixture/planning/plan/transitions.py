@@ -6,14 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import groupby
-from math import lcm
 
 from mixture.errors import SpecError
 from mixture.lock import LockPhase
 from mixture.planning.plan.phases import PhaseSteps, round_half_up
 from mixture.planning.plan.weights.weights import PhaseWeights
 from mixture.planning.spec import Spec
-from mixture.schedule import WHOLE, ScheduleData, apportion_amounts
+from mixture.schedule import ScheduleData
 from mixture.units import format_count, format_written
 
 
@@ -86,25 +85,6 @@ def _stairs(spec: Spec, phase: PhaseSteps, old: PhaseWeights | None, new: PhaseW
         yield Part(laid, old, new, Fraction(1), path)
 
 
-def integer_weights(parts: Sequence[Part], num_domains: int) -> list[tuple[int, ...]]:
-    """The weights of each part as a lock has them.
-
-    What the parts of a phase lie between is brought to one denominator once: fractions of a thousand stairs would be
-    reduced one by one.
-    """
-    weights: list[tuple[int, ...]] = []
-    for _, group in groupby(parts, key=lambda part: part.laid.index):
-        stairs = list(group)
-        old, new = (side.dense(num_domains) for side in (stairs[0].old, stairs[0].new))
-        common = lcm(*(share.denominator for share in (*old, *new)))
-        pairs = [tuple(x.numerator * (common // x.denominator) for x in pair) for pair in zip(old, new, strict=True)]
-        for part in stairs:
-            done, whole = part.toward.as_integer_ratio()
-            amounts = [before * (whole - done) + after * done for before, after in pairs]
-            weights.append(tuple(apportion_amounts(amounts, WHOLE)))
-    return weights
-
-
 def drawn_weights(parts: Sequence[Part]) -> list[PhaseWeights]:
     """The weights of each phase as it is drawn: the mean over the steps of its parts."""
     return [_mean(list(own)) for _, own in groupby(parts, key=lambda part: part.laid.index)]
@@ -130,5 +110,5 @@ def _between(part: Part, toward: Fraction) -> PhaseWeights:
 
 def changes_inside(data: ScheduleData, phase: PhaseSteps | LockPhase) -> tuple[int, ...]:
     """The steps inside of a phase, behind its first, from which a schedule has other weights."""
-    first, end = phase.first_step, phase.first_step + phase.steps
-    return tuple(one.first_step for one in data.segments if first < one.first_step < end and not one.skip)
+    later = data.segments_before(phase.end_step)
+    return tuple(one.first_step for one in later if one.first_step > phase.first_step and not one.skip)
