@@ -14,7 +14,6 @@ from typing import Any
 import anyio.to_thread
 import pyarrow as pa
 from fastapi import Request
-from pydantic import BaseModel
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
@@ -203,7 +202,7 @@ async def _made_in_turn(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
         yield piece
 
 
-def table_responses(model: type[BaseModel], example: str) -> dict[int | str, dict[str, Any]]:
+def table_responses(model: type[object], example: str) -> dict[int | str, dict[str, Any]]:
     """What a data route says of its answers in OpenAPI: the model of its JSON, and the other formats.
 
     example: the first lines of its CSV

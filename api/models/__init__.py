@@ -1,7 +1,6 @@
 """Bodies of requests and answers."""
 
-from mixture.api.models.amendments import AmendmentMade, Lineage, NewAmendment
-from mixture.api.models.diffs import DiffShown, moves_table
+from mixture.api.models.amendments import AmendmentMade, Lineage, LockVersion, NewAmendment
 from mixture.api.models.plans import LockShown
 from mixture.api.models.runs import (
     RUN,
@@ -18,9 +17,9 @@ from mixture.api.models.runs import (
 
 __all__ = [
     "AmendmentMade",
-    "DiffShown",
     "Lineage",
     "LockShown",
+    "LockVersion",
     "NewAmendment",
     "NewProgress",
     "NewRun",
@@ -32,5 +31,4 @@ __all__ = [
     "RunHead",
     "RunIds",
     "Standing",
-    "moves_table",
 ]

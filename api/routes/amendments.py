@@ -9,7 +9,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Request, Response
 
-from mixture.api.answers import NOT_MODIFIED, JsonOnly, json_answer
+from mixture.api.answers import NOT_MODIFIED, Format, JsonOnly, json_answer, json_bytes
 from mixture.api.database import Change
 from mixture.api.dependencies import (
     AppServices,
@@ -32,6 +32,7 @@ from mixture.lock import Mask, MaskedRange, MaskLine, parting_step
 from mixture.names import DIGEST_MARK
 from mixture.planning.amend import amended_json
 from mixture.planning.explain import amendment_json, amendment_words, resumable_json
+from mixture.planning.plan import PlanReport
 
 router = APIRouter(prefix="/v1/mixtures", tags=["mixtures"], route_class=TokenFirst)
 MOST_VERSIONS = 1000
@@ -39,7 +40,7 @@ MOST_VERSIONS = 1000
 
 @router.post(
     "/{name}/amendments",
-    status_code=200,
+    response_model=AmendmentMade,
     responses={
         201: {"model": AmendmentMade, "description": "The name is new"},
         **problems.documented(401, 403, 404, 409, 413, 428, 503),
@@ -50,8 +51,7 @@ def amend_mixture(
     new: NewAmendment,
     caller: Publisher,
     services: AppServices,
-    response: Response,
-) -> AmendmentMade:
+) -> Response:
     """Amend a mixture from a step on, and let the name point to what comes of it; or, with `dry_run`, only say it.
 
     The lock that is amended is the service's own. Sending the same again changes nothing. Refused where a run of the
@@ -76,26 +76,28 @@ def amend_mixture(
         lock, services.bundle(mixture), asked, lambda made: masks_of_documents(services, documents, made)
     )
     check_consumed(services, name, made, leaves=new.leaves_runs)
+    status = 200
     if not new.dry_run:
         is_next = mixture.name == name
         expected = mixture.digest if is_next else None
         services.keep(mixture)
         done = services.repository.publish(name, bundle, expected=expected, if_new=not is_next, by=caller.name)
         services.metrics.publishes.labels(done.change.value).inc()
-        response.status_code = 201 if done.change is Change.CREATED else 200
-    response.headers["Cache-Control"] = "no-store"
-    return AmendmentMade.model_validate(
-        {
-            **amended_json(lock, made, new.step),
-            "name": name,
-            "digest": made.digest,
-            "ref": f"{name}{DIGEST_MARK}{made.digest}",
-            "published": not new.dry_run,
-            "batches": services.has_text(made),
-            "parts_at": parting_step(lock, made),
-            "findings": json.loads(bundle.plan)["findings"],
-        }
-    )
+        status = 201 if done.change is Change.CREATED else 200
+    plan: PlanReport = json.loads(bundle.plan)
+    answer: AmendmentMade = {
+        "name": name,
+        "digest": made.digest,
+        "ref": f"{name}{DIGEST_MARK}{made.digest}",
+        "published": not new.dry_run,
+        "batches": services.has_text(made),
+        "step": new.step,
+        "parts_at": parting_step(lock, made),
+        **amended_json(lock, made, new.step),
+        "findings": plan["findings"],
+    }
+    headers = {"Cache-Control": "no-store"}
+    return Response(json_bytes(answer), status, headers=headers, media_type=Format.JSON.value)
 
 
 def _base(services: Services, name: str, new: NewAmendment) -> LoadedMixture:
@@ -142,10 +144,7 @@ def get_lineage(asked: AskedMixture, services: AppServices, request: Request) ->
     found = known.explanation
     line = {mixture.digest, *(one.amended for one in found.amendments)}
 
-    def url(ref: str | None) -> str | None:
-        return None if ref is None else f"{router.prefix}/{ref}"
-
-    def make() -> object:
+    def make() -> Lineage:
         return {
             "name": mixture.name,
             "digest": mixture.digest,
@@ -155,7 +154,7 @@ def get_lineage(asked: AskedMixture, services: AppServices, request: Request) ->
                 {
                     **amendment_json(one),
                     "words": list(amendment_words(one, repr)),
-                    "url": url(known.refs.get(one.amended)),
+                    "url": None if (ref := known.refs.get(one.amended)) is None else f"{router.prefix}/{ref}",
                 }
                 for one in found.amendments
             ],
@@ -167,7 +166,7 @@ def get_lineage(asked: AskedMixture, services: AppServices, request: Request) ->
                     "at": one.at.isoformat().replace("+00:00", "Z"),
                     "by": one.by,
                     "in_lineage": one.to_digest in line,
-                    "url": url(f"{mixture.name}{DIGEST_MARK}{one.to_digest}"),
+                    "url": f"{router.prefix}/{mixture.name}{DIGEST_MARK}{one.to_digest}",
                 }
                 for one in moves
             ],

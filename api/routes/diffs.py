@@ -19,10 +19,10 @@ from mixture.api.answers import (
     wrong_query,
 )
 from mixture.api.dependencies import AppServices, Asked, AskedMixture, AskedOther, Reads, Services
+from mixture.api.figures import moves_table
 from mixture.api.middleware import Lifetime, Problem, problems
-from mixture.api.models import DiffShown, moves_table
 from mixture.errors import CatalogError
-from mixture.planning.compare import Diff, diff, diff_json, diff_markdown, side_of
+from mixture.planning.compare import ComparisonReport, Diff, diff, diff_json, diff_markdown, side_of
 
 router = APIRouter(prefix="/v1/mixtures", tags=["mixtures"], dependencies=[Reads])
 
@@ -44,7 +44,7 @@ By = Annotated[
 @router.get(
     "/{ref}/diff/{other}",
     response_model=None,
-    responses={**table_responses(DiffShown, CSV), **problems.documented(404)},
+    responses={**table_responses(ComparisonReport, CSV), **problems.documented(404)},
 )
 def compare_mixtures(
     asked: AskedMixture, other: AskedOther, services: AppServices, form: TableFormat, request: Request, by: By = None

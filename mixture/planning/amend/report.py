@@ -1,13 +1,62 @@
-"""What an amendment does, in figures by domain."""
+"""What an amendment does, in figures by domain; the same for programs, and its description field by field."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Annotated
+
+from pydantic import Field
+from typing_extensions import TypedDict
 
 from mixture.lock import Lock
-from mixture.planning.plan import Plan, json_value
+from mixture.planning.plan import Exact, Plan, json_value
 from mixture.schedule import Schedule
+
+HALF: Exact = {"decimal": "0.5", "ratio": "1/2"}
+"""For examples."""
+
+
+class AmendedDomainReport(TypedDict):
+    """What an amendment does to a domain. Tokens are counted with repeats."""
+
+    domain: Annotated[str, Field(examples=["a"])]
+    tokens: Annotated[int, Field(examples=[200000], description="That it holds, or its pool.")]
+    tokens_drawn: Annotated[int, Field(examples=[15360], description="By the steps before the amendment.")]
+    tokens_to_come_before: Annotated[int, Field(examples=[10240], description="Without the amendment.")]
+    tokens_to_come: Annotated[int, Field(examples=[20480], description="With it.")]
+    epochs_before: Annotated[
+        Exact | None, Field(examples=[HALF], description="Of the whole run, without the amendment.")
+    ]
+    epochs: Annotated[Exact | None, Field(examples=[HALF], description="Of the whole run, with it.")]
+    tokens_skipped: Annotated[
+        int, Field(examples=[0], description="Left out where the length changes, or text is skipped.")
+    ]
+    tokens_repeated: Annotated[
+        int, Field(examples=[0], description="Of those to come, in an epoch after the domain's first.")
+    ]
+
+
+class AmendmentReport(TypedDict):
+    """What an amendment does, in figures. Tokens are counted with repeats."""
+
+    step: Annotated[int, Field(examples=[60], description="The first step that may be another.")]
+    history: Annotated[str, Field(examples=["0c" * 32], description="Of both, at the step.")]
+    amended: Annotated[str, Field(examples=["a3" * 32], description="The digest of the lock that is amended.")]
+    steps_before: Annotated[int, Field(examples=[100], description="Of the run without the amendment.")]
+    steps: Annotated[int, Field(examples=[120], description="Of the run with it.")]
+    tokens_before: Annotated[int, Field(examples=[51200], description="Of the run without the amendment.")]
+    tokens: Annotated[int, Field(examples=[61440], description="Of the run with it.")]
+    tokens_drawn: Annotated[int, Field(examples=[30720], description="By the steps before the amendment.")]
+    tokens_to_come: Annotated[int, Field(examples=[30720])]
+    tokens_skipped: Annotated[
+        int, Field(examples=[0], description="Left out where the length changes, or text is skipped.")
+    ]
+    tokens_repeated: Annotated[
+        int, Field(examples=[0], description="Of those to come, in an epoch after a domain's first.")
+    ]
+    masks: Annotated[int, Field(examples=[0], description="How many ranges of text are taken down with it.")]
+    domains: list[AmendedDomainReport]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +126,8 @@ def _schedule(run: Lock | Plan) -> Schedule:
     return run.schedule if isinstance(run, Plan) else run.schedule()
 
 
-def amended_json(old: Lock, new: Lock | Plan, step: int) -> dict[str, object]:
-    """The amendment as JSON has it: the runs' figures, those to come, and `domains`. See `amended_domains`."""
+def amended_json(old: Lock, new: Lock | Plan, step: int) -> AmendmentReport:
+    """The report of an amendment. See `amended_domains`."""
     domains = amended_domains(old, new, step)
     before, after = old.schedule(), _schedule(new)
     return {

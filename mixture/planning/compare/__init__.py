@@ -19,7 +19,7 @@ from mixture.planning.compare.distance import half_l1, hellinger
 from mixture.planning.compare.files import catalog_of, given_catalog, is_lock, read_sides
 from mixture.planning.compare.first_difference import Agreement, Parting, agreement_of
 from mixture.planning.compare.markdown import MOST, diff_markdown
-from mixture.planning.compare.report import diff_json
+from mixture.planning.compare.report import ComparisonReport, diff_json
 from mixture.planning.compare.sides import Side, Stretch, side_of
 from mixture.planning.compare.words import (
     MOVE_HEADS,
@@ -40,6 +40,7 @@ from mixture.planning.compare.words import (
 
 __all__ = [
     "Agreement",
+    "ComparisonReport",
     "Diff",
     "Distance",
     "Figures",

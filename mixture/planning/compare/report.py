@@ -1,63 +1,217 @@
-"""A comparison for programs: plain JSON values. Counts are integers, fractions a decimal to read and a ratio."""
+"""A comparison for programs, as commands print it and the service answers it, and its description field by field.
+
+Counts are integers; fractions are a decimal to read and the exact ratio. Changes are b's figure less a's.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import asdict
 from decimal import Decimal
 from fractions import Fraction
+from typing import Annotated
 
-from mixture.planning.compare.comparison import Diff, Distance, Figures, Move, PhasePair
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from mixture.names import DIGEST_MARK, EXAMPLE_DIGEST
+from mixture.planning.compare.comparison import Diff, Distance, Figures, Move, PhasePair, Resized
+from mixture.planning.compare.first_difference import TakenDown
 from mixture.planning.compare.sides import Side, Stretch
-from mixture.planning.plan import decimal, json_value
-
-Json = dict[str, object]
+from mixture.planning.plan import Exact, decimal, json_value
 
 
-def diff_json(diff: Diff) -> Json:
-    """The whole comparison as one object; changes are b's figure less a's, null is what is not there.
+class LengthFrom(TypedDict):
+    """A sequence length, from a step on."""
 
-    a, b:         name, mixture, digest (of a lock), steps, sequences, tokens, `lengths` and `batches` from their first
-                  steps on, `amendments` (step, lock, reason), `refusals`: codes of errors that refuse a lock
-    same, same_to_end, agreed_steps, parts_by: whether anything differs, whether what the shorter one reads does, the
-                  first step that they do not read alike, and in what: seed, block, window, length, batch, weights,
-                  skip, sizes, pools, domains, start
-    resume_step, taken_down: checkpoints of either up to and at this step go on under the other; tokens that one alone
-                  has taken down (`a_tokens`, `b_tokens`), from `first_step` on, null where both hide the same text
-    half_l1, hellinger: of the runs, by the tokens drawn of each domain; hellinger has no ratio
-    phases:       of both, cut at each other's first steps: `phase`, `first_step`, `a` and `b` (phase, first_step,
-                  steps, tokens), half_l1 and hellinger by weight
-    by, moves:    the largest change of share first: `domain`, or, by a column, `group` and its number of `domains`; `a`
-                  and `b` (weight, tokens_drawn, tokens, epochs), the changes, whether it is `rounding` only, `phases`
-                  (phase, first_step, weights `a` and `b`)
-    only_a, only_b, resized, repooled, retexted, regrouped, masks_differ: domains of one alone; with other tokens, other
-                  pools (null: none), other text, another group; whether other text is taken down
-    """
+    first_step: Annotated[int, Field(examples=[0])]
+    sequence_length: Annotated[int, Field(examples=[4096], description="Tokens of a sequence.")]
+
+
+class BatchFrom(TypedDict):
+    """A batch, from a step on."""
+
+    first_step: Annotated[int, Field(examples=[0])]
+    sequences: Annotated[int, Field(examples=[11264], description="Sequences of a step.")]
+
+
+class SideAmendment(TypedDict):
+    """An amendment that a lock came of."""
+
+    step: Annotated[int, Field(examples=[15259])]
+    lock: Annotated[str, Field(examples=[EXAMPLE_DIGEST], description="That was amended.")]
+    reason: Annotated[str | None, Field(examples=["a loss spike"])]
+
+
+class SideReport(TypedDict):
+    """One of the two mixtures."""
+
+    name: Annotated[str, Field(examples=[f"demo{DIGEST_MARK}{EXAMPLE_DIGEST}"], description="As it was asked for.")]
+    mixture: Annotated[str, Field(examples=["demo"], description="The name that its spec gives it.")]
+    digest: Annotated[str | None, Field(examples=[EXAMPLE_DIGEST], description="Of the lock; null of a plan.")]
+    steps: Annotated[int, Field(examples=[19073])]
+    sequences: Annotated[int, Field(examples=[8788992])]
+    tokens: Annotated[int, Field(examples=[19999490048])]
+    lengths: list[LengthFrom]
+    batches: list[BatchFrom]
+    amendments: Annotated[list[SideAmendment], Field(examples=[[]], description="Of its lock, the oldest first.")]
+    refusals: Annotated[
+        list[str], Field(examples=[[]], description="Codes of errors that refuse a lock; none of a lock.")
+    ]
+
+
+class StretchReport(TypedDict):
+    """Steps of a phase on one side."""
+
+    phase: Annotated[str, Field(examples=["pretraining"])]
+    first_step: Annotated[int, Field(examples=[0])]
+    steps: Annotated[int, Field(examples=[15259])]
+    tokens: Annotated[int, Field(examples=[16000221184])]
+
+
+class DistanceReport(TypedDict):
+    """How far two mixtures are apart, from 0 to 1; null where one has no such step."""
+
+    half_l1: Annotated[Exact | None, Field(description="Half the sum of the differences of shares, by domain.")]
+    hellinger: Annotated[Exact | None, Field(description="It has no exact ratio.")]
+
+
+class PhasePairReport(DistanceReport):
+    """The same steps on both sides, of a phase each; null, and no distance, where one has no such step."""
+
+    phase: Annotated[str, Field(examples=["pretraining"], description="Of both; `a → b` where their names differ.")]
+    first_step: Annotated[int, Field(examples=[0])]
+    a: StretchReport | None
+    b: StretchReport | None
+
+
+class FiguresReport(TypedDict):
+    """A domain, or a group, on one side, over the whole run."""
+
+    weight: Annotated[Exact, Field(description="Share of the tokens that the run reads.")]
+    tokens_drawn: Annotated[int, Field(examples=[1217536000])]
+    tokens: Annotated[int, Field(examples=[1904000000], description="That there are, or that the run is kept to.")]
+    epochs: Annotated[Exact | None, Field(description="Tokens drawn ÷ tokens; null without any.")]
+
+
+class MovedWeights(TypedDict):
+    """The weights of a domain, or a group, in steps of a phase; null where the side has no such step, or none of it."""
+
+    phase: Annotated[str, Field(examples=["pretraining"])]
+    first_step: Annotated[int, Field(examples=[0])]
+    a: Exact | None
+    b: Exact | None
+
+
+class MoveName(TypedDict, total=False):
+    """Of what a move is: of a domain, or, where a column was asked for, of a group."""
+
+    domain: Annotated[str | None, Field(examples=["books"], description="Absent of a group.")]
+    group: Annotated[
+        str | None, Field(examples=["c14"], description="The value of the column; null where it has none.")
+    ]
+    domains: Annotated[int, Field(examples=[5], description="Of the group.")]
+
+
+class MoveReport(MoveName):
+    """A domain on both sides, or, where a column was asked for, a group. Changes are b's figure less a's."""
+
+    a: FiguresReport | None
+    b: FiguresReport | None
+    weight_change: Exact
+    tokens_change: Annotated[int, Field(examples=[-4096])]
+    epochs_change: Exact | None
+    rounding: Annotated[
+        bool, Field(examples=[False], description="Whether no share changes by 0.0001 percentage points.")
+    ]
+    phases: list[MovedWeights]
+
+
+class ResizedReport(TypedDict):
+    """A domain that has other tokens, or another pool, on each side."""
+
+    domain: Annotated[str, Field(examples=["books"])]
+    a: Annotated[int | None, Field(examples=[1904000000], description="Of pools, null: the domain is read whole.")]
+    b: Annotated[int | None, Field(examples=[1904100000])]
+
+
+class TakenDownReport(TypedDict):
+    """Text that one side alone has taken down."""
+
+    first_step: Annotated[
+        int, Field(examples=[121], description="The first step at which one hides what the other does not.")
+    ]
+    a_tokens: Annotated[int, Field(examples=[0])]
+    b_tokens: Annotated[int, Field(examples=[2119189])]
+
+
+class ComparisonReport(TypedDict):
+    """A comparison, as `mixture diff --json` prints it. Changes are b's figure less a's."""
+
+    a: SideReport
+    b: SideReport
+    same: Annotated[bool, Field(examples=[False], description="Whether nothing differs.")]
+    same_to_end: Annotated[bool, Field(examples=[False], description="Whether what the shorter one reads is the same.")]
+    agreed_steps: Annotated[int, Field(examples=[15259], description="The first step that they do not read alike.")]
+    resume_step: Annotated[
+        int,
+        Field(examples=[15259], description="Checkpoints of either up to and at this step go on under the other."),
+    ]
+    taken_down: Annotated[TakenDownReport | None, Field(description="Null where both hide the same text.")]
+    parts_by: Annotated[
+        list[str],
+        Field(
+            examples=[["weights"]],
+            description="What differs at that step: seed, block, window, length, batch, weights, skip, sizes, pools, "
+            "domains, start.",
+        ),
+    ]
+    half_l1: Annotated[Exact, Field(description="Of the runs, by the tokens drawn of each domain.")]
+    hellinger: Annotated[Exact, Field(description="The same; it has no exact ratio.")]
+    phases: list[PhasePairReport]
+    by: Annotated[str | None, Field(examples=[None], description="The column that moves are grouped by.")]
+    moves: Annotated[list[MoveReport], Field(description="The largest change of weight first.")]
+    only_a: Annotated[list[str], Field(examples=[[]], description="Domains of a alone.")]
+    only_b: Annotated[list[str], Field(examples=[["math"]], description="Domains of b alone.")]
+    resized: Annotated[list[ResizedReport], Field(description="Domains with other tokens.")]
+    repooled: Annotated[list[ResizedReport], Field(description="Domains that are kept to another pool.")]
+    retexted: Annotated[
+        list[str], Field(examples=[[]], description="Domains whose text is another, as far as locks fix it.")
+    ]
+    regrouped: Annotated[
+        list[str], Field(examples=[[]], description="Domains that count where b's catalog has them, not a's.")
+    ]
+    masks_differ: Annotated[bool, Field(examples=[False], description="Whether they hide other text.")]
+
+
+def diff_json(diff: Diff) -> ComparisonReport:
+    """The report of a comparison."""
     rounded = {move.name for move in diff.rounded}
+    agreement = diff.agreement
     return {
         "a": _side(diff.a),
         "b": _side(diff.b),
         "same": diff.is_same,
-        "same_to_end": diff.agreement.to_end,
-        "agreed_steps": diff.agreement.steps,
-        "resume_step": diff.agreement.resume_step,
-        "taken_down": None if diff.agreement.taken_down is None else asdict(diff.agreement.taken_down),
-        "parts_by": [part.name.lower() for part in diff.agreement.parts_by],
-        **_distance(diff.distance),
+        "same_to_end": agreement.to_end,
+        "agreed_steps": agreement.steps,
+        "resume_step": agreement.resume_step,
+        "taken_down": None if agreement.taken_down is None else _taken_down(agreement.taken_down),
+        "parts_by": [part.name.lower() for part in agreement.parts_by],
+        "half_l1": json_value(diff.distance.half_l1),
+        "hellinger": _root(diff.distance.hellinger),
         "phases": [_phase(pair) for pair in diff.phases],
         "by": diff.by,
         "moves": [_move(diff, move, rounded) for move in diff.moves],
         "only_a": list(diff.only_a),
         "only_b": list(diff.only_b),
-        "resized": [{"domain": one.name, "a": one.a, "b": one.b} for one in diff.resized],
-        "repooled": [{"domain": one.name, "a": one.a, "b": one.b} for one in diff.repooled],
+        "resized": [_resized(domain) for domain in diff.resized],
+        "repooled": [_resized(domain) for domain in diff.repooled],
         "retexted": list(diff.retexted),
         "regrouped": list(diff.regrouped),
-        "masks_differ": diff.agreement.taken_down is not None,
+        "masks_differ": agreement.taken_down is not None,
     }
 
 
-def _side(side: Side) -> Json:
+def _side(side: Side) -> SideReport:
     return {
         "name": side.name,
         "mixture": side.mixture,
@@ -72,50 +226,64 @@ def _side(side: Side) -> Json:
     }
 
 
-def _distance(found: Distance | None) -> Json:
-    if found is None:
+def _taken_down(text: TakenDown) -> TakenDownReport:
+    return {"first_step": text.first_step, "a_tokens": text.a_tokens, "b_tokens": text.b_tokens}
+
+
+def _distance(distance: Distance | None) -> DistanceReport:
+    if distance is None:
         return {"half_l1": None, "hellinger": None}
-    return {"half_l1": json_value(found.half_l1), "hellinger": _root(found.hellinger)}
+    return {"half_l1": json_value(distance.half_l1), "hellinger": _root(distance.hellinger)}
 
 
-def _root(x: Decimal) -> Json:
+def _root(x: Decimal) -> Exact:
     """A figure that is no ratio."""
     return {"decimal": decimal(Fraction(x)), "ratio": None}
 
 
-def _phase(pair: PhasePair) -> Json:
-    named: Json = {"phase": pair.name, "first_step": pair.first_step}
-    return named | {"a": _stretch(pair.a), "b": _stretch(pair.b), **_distance(pair.distance)}
+def _phase(pair: PhasePair) -> PhasePairReport:
+    return {
+        "phase": pair.name,
+        "first_step": pair.first_step,
+        "a": _stretch(pair.a),
+        "b": _stretch(pair.b),
+        **_distance(pair.distance),
+    }
 
 
-def _stretch(stretch: Stretch | None) -> Json | None:
+def _stretch(stretch: Stretch | None) -> StretchReport | None:
     if stretch is None:
         return None
+    assert stretch.phase is not None, "a pair's sides are of phases"
     tokens = sum(stretch.tokens.values())
     return {"phase": stretch.phase, "first_step": stretch.first_step, "steps": stretch.steps, "tokens": tokens}
 
 
-def _move(diff: Diff, move: Move, rounded: Collection[str | None]) -> Json:
-    named: Json = {"domain": move.name}
-    if diff.by is not None:
-        named = {"group": move.name, "domains": len(move.domains)}
-    phases: list[Json] = []
-    for pair in diff.phases:
-        weights = (None if side is None else side.weight(move.domains) for side in (pair.a, pair.b))
-        named_phase: Json = {"phase": pair.name, "first_step": pair.first_step}
-        phases.append(named_phase | dict(zip(("a", "b"), map(json_value, weights), strict=True)))
-    return named | {
+def _resized(domain: Resized) -> ResizedReport:
+    return {"domain": domain.name, "a": domain.a, "b": domain.b}
+
+
+def _move(diff: Diff, move: Move, rounded: Collection[str | None]) -> MoveReport:
+    grouped: MoveName = {"group": move.name, "domains": len(move.domains)}
+    name: MoveName = {"domain": move.name} if diff.by is None else grouped
+    return {
+        **name,
         "a": _figures(move.a),
         "b": _figures(move.b),
         "weight_change": json_value(move.weight_change),
         "tokens_change": move.tokens_change,
         "epochs_change": json_value(move.epochs_change),
         "rounding": move.name in rounded,
-        "phases": phases,
+        "phases": [_weights(pair, move) for pair in diff.phases],
     }
 
 
-def _figures(figures: Figures | None) -> Json | None:
+def _weights(pair: PhasePair, move: Move) -> MovedWeights:
+    a, b = (None if side is None else side.weight(move.domains) for side in (pair.a, pair.b))
+    return {"phase": pair.name, "first_step": pair.first_step, "a": json_value(a), "b": json_value(b)}
+
+
+def _figures(figures: Figures | None) -> FiguresReport | None:
     if figures is None:
         return None
     return {

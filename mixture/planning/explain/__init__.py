@@ -2,7 +2,14 @@
 
 from mixture.planning.explain.changes import Boundary, Change
 from mixture.planning.explain.explain import AmendmentExplained, Explanation, Resumable, explain, resumable
-from mixture.planning.explain.report import amendment_json, explanation_json, resumable_json
+from mixture.planning.explain.report import (
+    ExplainedAmendment,
+    ExplanationReport,
+    ResumableReport,
+    amendment_json,
+    explanation_json,
+    resumable_json,
+)
 from mixture.planning.explain.words import (
     amendment_head,
     amendment_words,
@@ -16,8 +23,11 @@ __all__ = [
     "AmendmentExplained",
     "Boundary",
     "Change",
+    "ExplainedAmendment",
     "Explanation",
+    "ExplanationReport",
     "Resumable",
+    "ResumableReport",
     "amendment_head",
     "amendment_json",
     "amendment_words",

@@ -1,13 +1,57 @@
-"""A ladder for programs: plain JSON values, one a rung."""
+"""A rung of a ladder for programs, and its description field by field."""
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
 from mixture.planning.ladder.ladder import Rung, RungDomain
-from mixture.planning.plan import Json, finding_json, json_value
+from mixture.planning.plan import Exact, FindingReport, WeightsChange, finding_json, json_value, weights_change
 
 
-def rung_json(rung: Rung) -> Json:
-    """A rung: what was asked for and what it came to, `phases`, `domains`, and the findings of its plan."""
+class RungPhase(WeightsChange):
+    """A phase of a rung."""
+
+    phase: str
+    first_step: int
+    steps: int
+    asked_end: Annotated[Exact, Field(description="The step that it was to end at, before rounding.")]
+    batch_sequences: Annotated[int, Field(description="Sequences of a step.")]
+    sequence_length: Annotated[int, Field(description="Tokens of a sequence.")]
+
+
+class RungDomainReport(TypedDict):
+    """A domain on a rung. Epochs are tokens drawn ÷ tokens that may be read; null for a domain without tokens."""
+
+    domain: str
+    tokens: int
+    pool_tokens: Annotated[int | None, Field(description="That the rung is kept to; null: all may be read.")]
+    tokens_drawn: int
+    epochs_asked: Annotated[Exact | None, Field(description="Of the full run.")]
+    epochs: Annotated[Exact | None, Field(description="Of the rung.")]
+
+
+class RungReport(TypedDict):
+    """A rung, as `mixture ladder --json` prints it: what was asked for and what it came to."""
+
+    rung: Annotated[str, Field(description="As it was asked for: 500M:64.")]
+    mixture: Annotated[str, Field(description="The name in its spec.")]
+    is_full_run: bool
+    tokens_asked: int
+    tokens: int
+    steps: int
+    sequences: int
+    pools: Annotated[int, Field(description="How many domains are kept to a pool.")]
+    phases: list[RungPhase]
+    domains: list[RungDomainReport]
+    findings: Annotated[list[FindingReport], Field(description="Of the rung's plan.")]
+    lockable: Annotated[bool, Field(description="False where an error is not accepted.")]
+
+
+def rung_json(rung: Rung) -> RungReport:
+    """The report of a rung."""
     plan = rung.plan
     return {
         "rung": str(rung.size),
@@ -26,7 +70,7 @@ def rung_json(rung: Rung) -> Json:
                 "asked_end": json_value(phase.laid.asked_end),
                 "batch_sequences": phase.laid.batch_sequences,
                 "sequence_length": phase.laid.sequence_length,
-                **({"weights_change": list(phase.changes)} if phase.changes else {}),
+                **weights_change(phase.changes),
             }
             for phase in plan.phases
         ],
@@ -36,7 +80,7 @@ def rung_json(rung: Rung) -> Json:
     }
 
 
-def _domain(domain: RungDomain) -> Json:
+def _domain(domain: RungDomain) -> RungDomainReport:
     return {
         "domain": domain.name,
         "tokens": domain.tokens,

@@ -25,7 +25,6 @@ from mixture.planning.plan.plan import Plan, make_plan
 from mixture.planning.plan.planned import PlannedPhase
 from mixture.planning.plan.report import (
     FindingReport,
-    Json,
     PhaseShare,
     PlannedPhaseReport,
     PlanReport,
@@ -47,7 +46,6 @@ __all__ = [
     "GroupTokens",
     "Groups",
     "Inputs",
-    "Json",
     "LEVELS",
     "Level",
     "PhaseShare",

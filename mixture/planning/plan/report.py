@@ -17,8 +17,6 @@ from mixture.planning.plan.findings.finding import Finding, Level
 from mixture.planning.plan.plan import Plan
 from mixture.planning.plan.planned import PlannedDomain, PlannedPhase
 
-Json = dict[str, object]
-
 
 class SpecPlace(TypedDict):
     """A place in a spec."""
