@@ -9,7 +9,8 @@ from fractions import Fraction
 
 from mixture.planning.compare.comparison import Diff, Distance, Figures, Move, PhasePair
 from mixture.planning.compare.sides import Side, Stretch
-from mixture.planning.plan import decimal, json_value
+from mixture.planning.plan import json_value
+from mixture.units import decimal
 
 Json = dict[str, object]
 
