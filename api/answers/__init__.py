@@ -31,7 +31,7 @@ from mixture.api.answers.lists import (
     page_query,
     table_page_query,
 )
-from mixture.api.answers.positions import CHUNK_ROWS, SCHEMA, batches_at, range_batches, slots_batch
+from mixture.api.answers.positions import CHUNK_ROWS, batches_at, range_batches, slots_batch
 from mixture.api.answers.queries import (
     LONGEST_SHOWN,
     OWN_NAMES,
@@ -73,7 +73,6 @@ __all__ = [
     "PageAsked",
     "PageQuery",
     "RequestBody",
-    "SCHEMA",
     "Suffixes",
     "TableFormat",
     "TablePart",
