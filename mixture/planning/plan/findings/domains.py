@@ -9,7 +9,6 @@ from math import ceil
 
 from mixture.names import look_alikes
 from mixture.planning.catalog import CatalogDomain
-from mixture.planning.plan.figures import decimal
 from mixture.planning.plan.findings.finding import Finding, named
 from mixture.planning.plan.findings.over_epochs import above, causes, fitting, share_that_fits
 from mixture.planning.plan.phases import PhaseSteps
@@ -18,7 +17,7 @@ from mixture.planning.plan.weights.caps import max_epochs, tokens_over_cap
 from mixture.planning.plan.weights.weights import PhaseWeights
 from mixture.planning.spec import SUM_TOLERANCE, FindingCode, Spec
 from mixture.schedule import MAX_SEQUENCES, MOST_OFF
-from mixture.units import format_count
+from mixture.units import decimal, format_count, percent
 from mixture.wording import NAMED, counted, listed
 
 ROUNDED_PART = Fraction(1, 100)
@@ -87,7 +86,7 @@ class DomainsOfRun:
                 "tokens": domain.tokens,
                 "phases": [self.phases[i].name for i in phases],
             }
-            share = f"{decimal(own.shares[d] * 100, digits=4)}% in phase {phase.name!r}"
+            share = f"{percent(own.shares[d], digits=4)} in phase {phase.name!r}"
             hint = "set its weight to 0 or leave it out; this can not be accepted, for nothing could be drawn"
             if not domain.tokens:
                 yield Finding(
@@ -259,8 +258,8 @@ class DomainsOfRun:
             other.sort(key=lambda d: -off[d] / own.shares[d])
             names = self._names(other)
             shown = [
-                f"{self.domains[d].name!r} has {decimal(read[d] * 100, digits=3)}% in place of"
-                f" {decimal(own.shares[d] * 100, digits=3)}%"
+                f"{self.domains[d].name!r} has {percent(read[d], digits=3)} in place of"
+                f" {percent(own.shares[d], digits=3)}"
                 for d in other[:NAMED]
             ]
             yield Finding(
