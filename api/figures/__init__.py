@@ -12,10 +12,10 @@ from mixture.api.figures.tables import PROGRESS, counts_table, progress_table, s
 from mixture.api.figures.traces import (
     READ_SUMS,
     READS,
+    TraceRow,
     bounded_sums,
     check_traced,
     document_traces,
-    read_row,
     reads_page,
     sums_table,
     trace_row,
@@ -24,8 +24,8 @@ from mixture.api.figures.traces import (
 
 __all__ = [
     "CatalogFigures", "CellFigures", "DomainShown", "FIGURES", "Figures", "PARTS", "PROGRESS", "PlannedDomains",
-    "READS", "READ_SUMS", "SUMS", "TITLE_COLUMN", "asked_slots", "axes_of", "bounded_sums", "catalog_map",
+    "READS", "READ_SUMS", "SUMS", "TITLE_COLUMN", "TraceRow", "asked_slots", "axes_of", "bounded_sums", "catalog_map",
     "check_traced", "counts_table", "document_traces", "domain_shown", "integers", "kind_columns", "moves_table",
-    "progress_table", "read_by", "read_row", "read_sequences", "reads_page", "schedule_with", "sequences_by_domain",
+    "progress_table", "read_by", "read_sequences", "reads_page", "schedule_with", "sequences_by_domain",
     "sequences_table", "standing", "sums_by", "sums_table", "trace_row", "traces_table", "weights_at",
 ]  # fmt: skip

@@ -2,28 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import islice
-from typing import Any
+from typing import Annotated
+from urllib.parse import urlencode
 
 import pyarrow as pa
+from pydantic import Field
 
 from mixture.api.answers import wrong_query
 from mixture.api.middleware import Problem
 from mixture.api.texts import reading_store
-from mixture.data.layout import attribute_text
+from mixture.data.layout import Attribute, attribute_text
 from mixture.data.store import Store
 from mixture.errors import MixtureError
 from mixture.lock import Lock
 from mixture.schedule import Schedule
-from mixture.stream import ReadSoFar, Trace, TracedRead, read_so_far, trace_documents
+from mixture.stream import (
+    ReadSoFar,
+    ReadSums,
+    Trace,
+    TraceCounts,
+    TracedPlace,
+    TracedRead,
+    TracedReadReport,
+    read_json,
+    read_so_far,
+    trace_counts,
+    trace_documents,
+    traced_place,
+)
 
-READ = (
-    "position", "step", "slot", "epoch", "draw", "sequence", "first_token", "tokens", "from_token", "to_token",
-    "masked_tokens",
-)  # fmt: skip
-READS = pa.schema([pa.field(name, pa.int64()) for name in READ])
-READ_SUMS = ("documents", "tokens", "tokens_with_repeats", "tokens_masked")
+READS = pa.schema([(name, pa.int64()) for name in TracedReadReport.__annotations__])
+READ_SUMS = tuple(ReadSums.__annotations__)
+TRACES = pa.schema(
+    [
+        *((name, pa.string()) for name in ("document", "domain")),
+        *((name, pa.int64()) for name in ("first_token", "tokens", "first_step", "times", "times_down")),
+    ]
+)
 MOST_SEQUENCES = 4_096
 """Sequences that one range lies over."""
 MOST_LOOKED_UP = 100_000
@@ -57,11 +74,6 @@ def check_traced(schedule: Schedule, ranges: Sequence[tuple[str, int]], *, name:
                 raise wrong_query(name, detail, "too-many-epochs", hint=hint, most=MOST_LOOKED_UP)
 
 
-def read_row(read: TracedRead) -> dict[str, int]:
-    """A read as a row."""
-    return {name: getattr(read, name) for name in READ}
-
-
 def reads_page(trace: Trace, after: int | None, limit: int) -> tuple[list[TracedRead], int | None]:
     """Up to `limit` reads behind a position, and the position to go on behind; None: there are no more.
 
@@ -87,35 +99,44 @@ def document_traces(lock: Lock, store: Store, ids: Sequence[str], *, first_step:
     return traces
 
 
-def trace_row(trace: Trace) -> dict[str, Any]:
-    """What a trace is of, how often it is read, and the first time."""
-    document = trace.document
-    first = next(trace.reads(), None)
+class TraceRow(TracedPlace, TraceCounts):
+    """A document at one place of the store, and how often it is read."""
+
+    document: Annotated[str, Field(examples=["a/17"])]
+    attributes: Annotated[dict[str, Attribute], Field(examples=[{"license": "MIT"}])]
+    next: Annotated[TracedReadReport | None, Field(description="The first of them; null where it is not read.")]
+    links: Annotated[
+        dict[str, str],
+        Field(examples=[{"reads": "/v1/mixtures/demo/reads?domain=c14q3&first_token=812&first_step=0&last_token=907"}]),
+    ]
+
+
+def trace_row(trace: Trace, reads: str) -> TraceRow:
+    """What the trace of a document is of, how often it is read, and the first time. reads: the address of all reads"""
+    document, first = trace.document, next(trace.reads(), None)
+    assert document is not None, "ranges are not looked up by id"
+    place = {"domain": trace.domain, "first_token": trace.first_token, "first_step": trace.first_step}
+    query = urlencode({**place, "last_token": trace.first_token + trace.tokens - 1})
     return {
-        "document": None if document is None else document.id,
-        "domain": trace.domain,
-        "first_token": trace.first_token,
-        "tokens": trace.tokens,
-        "attributes": {} if document is None else dict(document.attributes),
-        "first_step": trace.first_step,
-        "times": trace.times,
-        "times_down": trace.times_down,
-        "next": None if first is None else read_row(first),
+        "document": document.id,
+        **traced_place(trace),
+        "attributes": dict(document.attributes),
+        **trace_counts(trace),
+        "next": None if first is None else read_json(first),
+        "links": {"reads": f"{reads}?{query}"},
     }
 
 
-def traces_table(rows: Sequence[Mapping[str, Any]], attributes: Sequence[str]) -> pa.Table:
+def traces_table(rows: Sequence[TraceRow], attributes: Sequence[str]) -> pa.Table:
     """A row a trace; the first read stands in `next_…`, attributes in `attribute_…`."""
-    own = [("document", pa.string()), ("domain", pa.string())]
-    own += [(name, pa.int64()) for name in ("first_token", "tokens", "first_step", "times", "times_down")]
-    columns = {name: pa.array([row[name] for row in rows], kind) for name, kind in own}
-    for name in READ:
-        columns[f"next_{name}"] = pa.array([row["next"] and row["next"][name] for row in rows], pa.int64())
+    table = pa.Table.from_pylist(rows, TRACES)
+    first = pa.Table.from_pylist([row["next"] or {} for row in rows], READS)
+    for name in READS.names:
+        table = table.append_column(f"next_{name}", first[name])
     for name in attributes:
-        columns[f"attribute_{name}"] = pa.array(
-            [attribute_text(row["attributes"].get(name)) for row in rows], pa.string()
-        )
-    return pa.table(columns)
+        texts = [attribute_text(row["attributes"].get(name)) for row in rows]
+        table = table.append_column(f"attribute_{name}", pa.array(texts, pa.string()))
+    return table
 
 
 def bounded_sums(lock: Lock, store: Store, step: int, by: str) -> ReadSoFar:

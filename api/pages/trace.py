@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict
 
-from mixture.api.figures import READ_SUMS, READS, bounded_sums, check_traced, document_traces, read_row
+from mixture.api.figures import READ_SUMS, READS, bounded_sums, check_traced, document_traces
 from mixture.api.middleware import Problem
 from mixture.api.pages.catalog.facts import pinned
 from mixture.api.pages.step.sequences import Attribute, StoreState
@@ -17,7 +17,7 @@ from mixture.api.registry import LoadedMixture
 from mixture.data.layout import attribute_text
 from mixture.data.store import Store
 from mixture.errors import MixtureError
-from mixture.stream import Trace, TracedRead, trace_range
+from mixture.stream import Trace, TracedRead, read_json, trace_range
 
 SHOWN_READS = 50
 SHOWN_VALUES = 100
@@ -227,7 +227,7 @@ def _lines(trace: Trace) -> TraceLines:
 
 
 def _read_line(read: TracedRead) -> ReadLine:
-    return ReadLine(**read_row(read), is_down=read.is_down)
+    return ReadLine(**read_json(read), is_down=read.is_down)
 
 
 def _first_column(columns: Sequence[str]) -> str:

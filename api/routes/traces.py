@@ -5,12 +5,11 @@ What a step reads, with its documents, is /v1/mixtures/{ref}/steps/{step}/sequen
 
 from __future__ import annotations
 
-from typing import Annotated, Any
-from urllib.parse import urlencode
+from typing import Annotated
 
 import pyarrow as pa
 from fastapi import APIRouter, Depends, Query, Request
-from pydantic import BaseModel, Field
+from pydantic import Field
 from starlette.responses import Response
 
 from mixture.api.answers import (
@@ -31,21 +30,19 @@ from mixture.api.answers import (
 )
 from mixture.api.dependencies import AskedMixture, Reads
 from mixture.api.figures import (
-    READ_SUMS,
     READS,
+    TraceRow,
     bounded_sums,
     check_traced,
     document_traces,
-    read_row,
     reads_page,
     sums_table,
     trace_row,
     traces_table,
 )
 from mixture.api.middleware import Lifetime, problems
-from mixture.data.layout import Attribute
 from mixture.names import DIGEST_MARK
-from mixture.stream import trace_range
+from mixture.stream import ReadSums, ReadValueReport, TracedReadReport, read_json, sums_json, trace_range
 
 router = APIRouter(prefix="/v1/mixtures", tags=["schedules"], dependencies=[Reads])
 
@@ -58,45 +55,7 @@ FirstStep = Annotated[
 RowsQuery = Annotated[PageAsked, Depends(table_page_query(limit=100, most=1000, is_table=asks_for_table))]
 
 
-class TracedReadRow(BaseModel):
-    """A sequence that reads of what is traced."""
-
-    position: int = Field(examples=[4000000000])
-    step: int = Field(examples=[355113])
-    slot: int = Field(examples=[7168], description="Its index within the step.")
-    epoch: int = Field(examples=[0], description="Full passes over the domain before it.")
-    draw: int = Field(examples=[13450000], description="Its place in the domain's endless order.")
-    sequence: int = Field(examples=[7230145], description="Its number in the domain's storage.")
-    first_token: int = Field(examples=[29614673920], description="Where the sequence begins in the domain's storage.")
-    tokens: int = Field(examples=[4096], description="Of the sequence.")
-    from_token: int = Field(examples=[0], description="Where the part that it reads begins, from the first one traced.")
-    to_token: int = Field(examples=[812], description="Where that part ends: one past its last token.")
-    masked_tokens: int = Field(examples=[0], description="How many of these are taken down at this step.")
-
-
-class TraceRow(BaseModel):
-    """A document at one place of the store, and how often it is read."""
-
-    document: str = Field(examples=["a/17"])
-    domain: str = Field(examples=["c14q3"])
-    first_token: int = Field(examples=[812], description="Where it begins in the domain's storage.")
-    tokens: int = Field(examples=[96], description="The end of the document counted in.")
-    attributes: dict[str, Attribute] = Field(examples=[{"license": "MIT"}])
-    first_step: int = Field(examples=[0])
-    times: int = Field(
-        examples=[3],
-        description="Sequences from `first_step` on that read of it; of a document over several, each counts.",
-    )
-    times_down: int = Field(
-        examples=[0], description="Of these, how many read nothing of its text, since all of it was taken down before."
-    )
-    next: TracedReadRow | None = Field(description="The first of them; null where it is not read.")
-    links: dict[str, str] = Field(
-        examples=[{"reads": "/v1/mixtures/demo/reads?domain=c14q3&first_token=812&first_step=0&last_token=907"}]
-    )
-
-
-class ReadsPage(Page[TracedReadRow]):
+class ReadsPage(Page[TracedReadReport]):
     """The sequences that read of a range of tokens, in order; `times`: how many there are from `first_step` on.
 
     times_down: of these, how many read nothing of it, since all of the range was taken down before. (A document that is
@@ -107,31 +66,10 @@ class ReadsPage(Page[TracedReadRow]):
     times_down: int = Field(examples=[0])
 
 
-class ReadValueRow(BaseModel):
-    """What was read of the documents with one value."""
-
-    value: str | int | float | bool | None = Field(examples=["MIT"], description="Null: documents without one.")
-    documents: int = Field(examples=[30112], description="Of which at least one token was read.")
-    tokens: int = Field(examples=[41200512], description="Different ones.")
-    tokens_with_repeats: int = Field(examples=[52310016], description="Each as often as it was read.")
-    tokens_masked: int = Field(
-        examples=[0], description="Beside them: what stood in sequences, and was hidden since it was taken down."
-    )
-
-
-class ReadTotal(BaseModel):
-    """All values together."""
-
-    documents: int = Field(examples=[90210])
-    tokens: int = Field(examples=[141200512])
-    tokens_with_repeats: int = Field(examples=[152310016])
-    tokens_masked: int = Field(examples=[0])
-
-
-class ReadValues(Page[ReadValueRow]):
+class ReadValues(Page[ReadValueReport]):
     """What was read before a step by value, most tokens with repeats first, and in all."""
 
-    total: ReadTotal
+    total: ReadSums
 
 
 @router.get(
@@ -164,14 +102,9 @@ def trace_documents(
 
     def make() -> Listed:
         found = document_traces(mixture.lock, store, document, first_step=first_step)
-        rows = [trace_row(trace) for trace in found]
-        for row in rows:
-            place = {name: row[name] for name in ("domain", "first_token", "first_step")}
-            place["last_token"] = row["first_token"] + row["tokens"] - 1
-            row["links"] = {"reads": f"{here}?{urlencode(place)}"}
-        return Listed(items=rows)
+        return Listed(items=[trace_row(trace, here) for trace in found])
 
-    def table(rows: list[dict[str, Any]]) -> pa.Table:
+    def table(rows: list[TraceRow]) -> pa.Table:
         return traces_table(rows, store.attributes)
 
     of = f"{mixture.digest} {store.digest}"
@@ -214,7 +147,7 @@ def list_reads(
         )
         rest = trace_range(lock, domain, first_token, tokens, first_step=begin)
         shown, last = reads_page(rest, after, page.limit)
-        table = pa.Table.from_pylist([read_row(read) for read in shown], schema=READS)
+        table = pa.Table.from_pylist([read_json(read) for read in shown], schema=READS)
         times = {"times": trace.times, "times_down": trace.times_down}
         return TablePart(table, None if last is None else encode_cursor(last), times)
 
@@ -263,7 +196,7 @@ def sum_read_so_far(
         first = 0 if after is None else min(after + 1, len(found.values))
         end = min(first + page.limit, len(found.values))
         cursor = encode_cursor(end - 1) if end < len(found.values) else None
-        total = {name: getattr(found.total, name) for name in READ_SUMS}
+        total = sums_json(found.total)
         return TablePart(sums_table(found, slice(first, end)), cursor, {"total": total})
 
     of = f"{asked.mixture.digest} {store.digest}"

@@ -15,6 +15,20 @@ from mixture.stream.sample.sample import Sample, choose_sample
 from mixture.stream.state import StreamState, read_state
 from mixture.stream.stream import Stream
 from mixture.stream.trace.document_reads import Trace, TracedRead, trace_documents, trace_range, trace_token
+from mixture.stream.trace.report import (
+    ReadSums,
+    ReadValueReport,
+    TraceCounts,
+    TracedPlace,
+    TracedReadReport,
+    read_json,
+    sequence_json,
+    sums_json,
+    trace_counts,
+    trace_json,
+    traced_place,
+    value_json,
+)
 from mixture.stream.trace.sums import ReadSoFar, ReadValue, read_so_far
 from mixture.stream.trace.takedown import masks_of, masks_of_lines
 from mixture.stream.trace.trace import DocumentPart, StoredDocument, TracedSequence, trace_step
@@ -36,7 +50,9 @@ __all__ = [
     "POSITIONS",
     "PlannedSteps",
     "ReadSoFar",
+    "ReadSums",
     "ReadValue",
+    "ReadValueReport",
     "Sample",
     "StoredDocument",
     "Stream",
@@ -44,7 +60,10 @@ __all__ = [
     "StreamState",
     "Tokens",
     "Trace",
+    "TraceCounts",
+    "TracedPlace",
     "TracedRead",
+    "TracedReadReport",
     "TracedSequence",
     "arrow_schema",
     "check_divisible",
@@ -61,15 +80,22 @@ __all__ = [
     "positions_batch",
     "rank_slots",
     "read_ahead",
+    "read_json",
     "read_so_far",
     "read_state",
     "row_parts",
+    "sequence_json",
     "slot_rank",
     "stream_metadata",
+    "sums_json",
     "to_arrow",
+    "trace_counts",
     "trace_documents",
+    "trace_json",
     "trace_range",
     "trace_step",
     "trace_token",
+    "traced_place",
+    "value_json",
     "write_sample",
 ]

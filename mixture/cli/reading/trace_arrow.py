@@ -8,13 +8,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mixture.cli.output import output_file
-from mixture.cli.reading.trace_output import PART, READ, SEQUENCE, SUMS
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from mixture.stream import ReadSoFar, Trace, TracedSequence
 
+SEQUENCE = ("position", "slot", "domain", "draw", "epoch", "sequence", "first_token", "tokens")
+PART = ("from_token", "to_token", "masked_tokens")
+READ = (
+    "position", "step", "slot", "epoch", "draw", "sequence", "first_token", "tokens", "from_token", "to_token",
+    "masked_tokens",
+)  # fmt: skip
+SUMS = ("documents", "tokens", "tokens_with_repeats", "tokens_masked")
 ROWS_AT_ONCE = 1 << 14
 ROW = (*SEQUENCE, "document", "document_first_token", "document_tokens", *PART)
 PLACE = ("domain", "document", *READ)

@@ -11,18 +11,11 @@ from mixture.cli.output import plain, print_columns, print_json, print_table, pr
 from mixture.units import percent
 
 if TYPE_CHECKING:
-    from mixture.stream import DocumentPart, ReadSoFar, StoredDocument, Trace, TracedRead, TracedSequence
+    from mixture.stream import DocumentPart, ReadSoFar, Trace, TracedRead, TracedSequence
 
-SEQUENCE = ("position", "slot", "domain", "draw", "epoch", "sequence", "first_token", "tokens")
-PART = ("from_token", "to_token", "masked_tokens")
-READ = (
-    "position", "step", "slot", "epoch", "draw", "sequence", "first_token", "tokens", "from_token", "to_token",
-    "masked_tokens",
-)  # fmt: skip
 SHOWN_SEQUENCE = ("position", "slot", "epoch", "draw", "first_token")
 SHOWN_READ = ("position", "step", "slot", "epoch", "first_token")
 DOCUMENTS, READS_OF_IT, TAKEN_DOWN = "documents (tokens of them)", "reads of it", "taken down"
-SUMS = ("documents", "tokens", "tokens_with_repeats", "tokens_masked")
 SHOWN_PARTS = 3
 """Documents of a sequence that stand on its line; the others are counted."""
 WIDTH = 14
@@ -34,8 +27,10 @@ WIDTH = 14
 
 def print_sequences_json(sequences: Iterator[TracedSequence]) -> None:
     """Print the sequences of a step with their documents, an object each."""
-    for one in sequences:
-        print_json({name: getattr(one, name) for name in SEQUENCE} | {"documents": [*map(_part, one.documents)]})
+    from mixture.stream import sequence_json
+
+    for sequence in sequences:
+        print_json(sequence_json(sequence))
 
 
 def print_sequences(sequences: Iterator[TracedSequence], step: int) -> None:
@@ -64,19 +59,6 @@ def print_sequences(sequences: Iterator[TracedSequence], step: int) -> None:
     print(f"step {step:,}: {_of(count, 'sequence')}, {_of(tokens, 'token')}, {_of(len(documents), 'document')}{hidden}")
 
 
-def _part(part: DocumentPart) -> dict[str, object]:
-    return _document(part.document) | {name: getattr(part, name) for name in PART}
-
-
-def _document(document: StoredDocument) -> dict[str, object]:
-    return {
-        "id": document.id,
-        "first_token": document.first_token,
-        "tokens": document.tokens,
-        "attributes": dict(document.attributes),
-    }
-
-
 def _part_text(part: DocumentPart) -> str:
     whole = part.to_token - part.from_token == part.document.tokens
     said = [] if whole else [_range(part.from_token, part.to_token)]
@@ -93,15 +75,10 @@ def _range(from_token: int, to_token: int) -> str:
 
 def print_traces_json(traces: Iterable[Trace], limit: int | None) -> None:
     """Print an object for each document or range: what it is, how often it is read, and at most that many reads."""
-    for one in traces:
-        attributes = {} if one.document is None else {"attributes": dict(one.document.attributes)}
-        reads = [{name: getattr(read, name) for name in READ} for read in islice(one.reads(), limit)]
-        print_json(
-            {"document": None if one.document is None else one.document.id, "domain": one.domain}
-            | {"first_token": one.first_token, "tokens": one.tokens}
-            | attributes
-            | {"first_step": one.first_step, "times": one.times, "times_down": one.times_down, "reads": reads}
-        )
+    from mixture.stream import trace_json
+
+    for trace in traces:
+        print_json(trace_json(trace, limit))
 
 
 def print_traces(traces: Iterable[Trace], limit: int | None) -> None:
@@ -168,8 +145,10 @@ def _summary(one: Trace, first: TracedRead | None) -> str:
 
 def print_sums_json(found: ReadSoFar) -> None:
     """Print what was read before a step, an object a value."""
-    for one in found.values:
-        print_json({"value": one.value} | {n: getattr(one, n) for n in SUMS})
+    from mixture.stream import value_json
+
+    for value in found.values:
+        print_json(value_json(value))
 
 
 def print_sums(found: ReadSoFar) -> None:
