@@ -250,11 +250,13 @@ class DomainsOfRun:
     def _other_shares(self) -> Iterator[Finding]:
         """Phases too short to give domains their share, which is rounded to whole sequences."""
         for phase, own, drawn in zip(self.phases, self.weights, self.drawn, strict=True):
-            read = {d: Fraction(drawn[d], phase.sequences) for d in own.shares if phase.sequences and drawn[d]}
-            off = {d: abs(share - own.shares[d]) for d, share in read.items()}
-            other = [d for d, by in off.items() if by >= VISIBLE and by > OFF_PART * own.shares[d]]
+            other = [
+                d for d, share in own.shares.items() if drawn[d] and _is_off(int(drawn[d]), phase.sequences, share)
+            ]
             if not other:
                 continue
+            read = {d: Fraction(drawn[d], phase.sequences) for d in other}
+            off = {d: abs(read[d] - own.shares[d]) for d in other}
             other.sort(key=lambda d: -off[d] / own.shares[d])
             names = self._names(other)
             shown = [
@@ -365,3 +367,14 @@ def counted_with(domains: Sequence[CatalogDomain], weights: Sequence[PhaseWeight
 
 def _epochs(count: Fraction) -> str:
     return f"{decimal(count, digits=4)} epoch{'' if count == 1 else 's'}"
+
+
+def _is_off(read: int, sequences: int, share: Fraction) -> bool:
+    """Whether read / sequences is at least VISIBLE, and more than OFF_PART of it, from a share.
+
+    In integers, since a run asks this for each phase and domain.
+    """
+    part, whole = share.as_integer_ratio()
+    off, most = abs(read * whole - part * sequences), whole * sequences
+    visible, off_part = VISIBLE.as_integer_ratio(), OFF_PART.as_integer_ratio()
+    return off * visible[1] >= visible[0] * most and off * off_part[1] > off_part[0] * part * sequences

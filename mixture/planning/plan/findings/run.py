@@ -304,8 +304,12 @@ class _Window:
 
     phase: PhaseSteps
     domain: int
-    sequences: Fraction
+    share: Fraction
     order: DomainOrder
+
+    @property
+    def sequences(self) -> Fraction:
+        return self.share * self.phase.batch_sequences
 
     @property
     def window_sequences(self) -> int:
@@ -319,6 +323,14 @@ class _Window:
     def met(self) -> Fraction:
         """Of a step's sequences, at most so many have the one behind them in storage, in their block, beside them."""
         return min(Fraction(1), self.part) * Fraction(self.order.per_block - 1, self.order.per_block)
+
+    @property
+    def is_filled(self) -> bool:
+        """Whether `met` is above MOST_MET; in integers, since a run has a window for each phase and domain."""
+        most, of = MOST_MET.as_integer_ratio()
+        taken, whole = self.share.as_integer_ratio()
+        blocks, whole = self.order.per_block, whole * self.window_sequences
+        return min(taken * self.phase.batch_sequences, whole) * (blocks - 1) * of > most * whole * blocks
 
     def under(self, data: ScheduleData) -> _Window:
         """The same with other blocks and windows."""
@@ -341,13 +353,16 @@ def filled_windows(
               strangers
     """
     permutations = Permutations(data.seed)
+    orders: dict[tuple[int, int], DomainOrder] = {}
     windows: list[_Window] = []
     for phase, own in zip(phases, weights, strict=True):
-        for d in as_found if phase.steps and phase.sequence_length < data.block_tokens else ():
-            order = DomainOrder(data, data.domains[d], phase.sequence_length, permutations)
-            if own.shares.get(d) and order.per_epoch:
-                windows.append(_Window(phase, d, own.shares[d] * phase.batch_sequences, order))
-    filled = sorted((one for one in windows if one.met > MOST_MET), key=lambda one: -one.part)
+        length = phase.sequence_length
+        for d in as_found if phase.steps and length < data.block_tokens else ():
+            if (d, length) not in orders:
+                orders[d, length] = DomainOrder(data, data.domains[d], length, permutations)
+            if own.shares.get(d) and orders[d, length].per_epoch:
+                windows.append(_Window(phase, d, own.shares[d], orders[d, length]))
+    filled = sorted((window for window in windows if window.is_filled), key=lambda window: -window.part)
     if not filled:
         return
     first, length = filled[0], filled[0].phase.sequence_length
@@ -388,7 +403,7 @@ def _wider(filled: Sequence[_Window], windows: Sequence[_Window], data: Schedule
         needed = max(one.sequences * one.phase.sequence_length / MOST_MET / block for one in filled)
         same = -(-data.block_tokens * data.window_blocks // block)
         wider = replace(data, block_tokens=block, window_blocks=max(same, 1 << (ceil(needed) - 1).bit_length()))
-        rest = len({one.domain for one in windows if one.under(wider).met > MOST_MET})
+        rest = len({window.domain for window in windows if window.under(wider).is_filled})
         if rest < left:
             best, left = wider, rest
     if left >= len({one.domain for one in filled}):
