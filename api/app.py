@@ -67,7 +67,7 @@ def _routes() -> tuple[Sequence[BaseRoute], Sequence[BaseRoute]]:
     every = APIRouter(dependencies=[KnownNames], generate_unique_id_function=operation_id, redirect_slashes=False)
     of_pages: list[BaseRoute] = []
     for package in (routes, pages):
-        for module in sorted(found.name for found in pkgutil.iter_modules(package.__path__)):
+        for module in sorted(iter_module.name for iter_module in pkgutil.iter_modules(package.__path__)):
             router: APIRouter = importlib.import_module(f"{package.__name__}.{module}").router
             every.include_router(router, include_in_schema=package is routes)
             of_pages += router.routes if package is pages else []

@@ -140,7 +140,7 @@ def _decoded(body: bytes, model: type[BaseModel]) -> BaseModel:
     try:
         return model.model_validate(parse_json(body.removeprefix(BOM_UTF8)))
     except ValidationError as error:
-        errors = [{**one, "loc": ("body", *one["loc"])} for one in first_errors(error)]
+        errors = [{**first_error, "loc": ("body", *first_error["loc"])} for first_error in first_errors(error)]
         raise InvalidBodyError(errors, error.error_count()) from error
     except JsonError as error:
         if error.key is None:

@@ -76,7 +76,7 @@ def page_paths(routes: Sequence[BaseRoute]) -> Mapping[str, Mapping[str, Any]]:
 
 
 def _describe(app: FastAPI, *, is_open: bool) -> dict[str, Any]:
-    made = get_openapi(
+    openapi = get_openapi(
         title="mixture",
         version=app.version,
         openapi_version="3.1.0",
@@ -86,25 +86,25 @@ def _describe(app: FastAPI, *, is_open: bool) -> dict[str, Any]:
         tags=[{"name": name, "description": text} for name, text in TAGS.items()],
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
     )
-    schemas = made["components"]["schemas"]
+    schemas = openapi["components"]["schemas"]
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)
     problem = ProblemBody.model_json_schema(ref_template="#/components/schemas/{model}")
     schemas.update(problem.pop("$defs"))
     schemas["Problem"] = problem
-    for path, methods in made["paths"].items():
+    for path, methods in openapi["paths"].items():
         for operation in methods.values():
             _complete(operation, is_data=path.startswith("/v1/"))
             _say_headers(operation)
             if is_open and operation.get("security") == READS:
                 operation["security"] = [{}, *READS]  # a token may be sent, and must then be known
-    made["components"]["schemas"] = dict(sorted(schemas.items()))
+    openapi["components"]["schemas"] = dict(sorted(schemas.items()))
     header = {"description": "The problem's code.", "schema": {"type": "string"}}
-    made["components"]["responses"] = {
+    openapi["components"]["responses"] = {
         str(status): said | {"headers": {CODE_HEADER: header}} for status, said in documented(*CODES).items()
     }
-    made["components"]["headers"] = HEADERS
-    return made
+    openapi["components"]["headers"] = HEADERS
+    return openapi
 
 
 def _complete(operation: dict[str, Any], *, is_data: bool) -> None:

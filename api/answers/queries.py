@@ -108,7 +108,7 @@ NOT_DIGITS = "must be an integer, in digits"
 def _holds(schema: Mapping[str, Any], kind: str) -> bool:
     """Whether values of a type are among those of a schema, or of its items."""
     parts = (schema, *schema.get("anyOf", ()), *([schema["items"]] if "items" in schema else ()))
-    return any(one.get("type") == kind or (one is not schema and _holds(one, kind)) for one in parts)
+    return any(part.get("type") == kind or (part is not schema and _holds(part, kind)) for part in parts)
 
 
 def _several(name: str, text: str) -> str | None:

@@ -37,9 +37,9 @@ def lineage_known(services: Services, mixture: LoadedMixture) -> KnownLineage:
 
     def make() -> Explanation:
         ancestors = (services.held(digest) for digest in near)
-        return explain(mixture.lock, ancestors=[one.lock for one in ancestors if one is not None])
+        return explain(mixture.lock, ancestors=[ancestor.lock for ancestor in ancestors if ancestor is not None])
 
     moves = services.repository.last_moves(mixture.name, limit=MOST_MOVES) if line else []
     made = {mixture.digest, *(one.lock for one in line)}
-    published = {one.to_digest: one for one in moves if one.to_digest in made}  # the newest first: the oldest stays
+    published = {move.to_digest: move for move in moves if move.to_digest in made}  # the newest first: the oldest stays
     return KnownLineage(services.lineages.get((mixture.digest, near), make), refs, published)

@@ -133,8 +133,8 @@ def _waits_as(request: Request, caller: Caller | None) -> str:
 def _scopes(dependant: Dependant) -> Iterator[str]:
     """The scopes that a route and what it depends on ask for."""
     yield from dependant.own_oauth_scopes or ()
-    for one in dependant.dependencies:
-        yield from _scopes(one)
+    for dependency in dependant.dependencies:
+        yield from _scopes(dependency)
 
 
 def check_reports(caller: Caller, run: RunRecord) -> None:

@@ -227,7 +227,14 @@ class Services:
         digest = read_digest(text)
         if digest is None:
             return None
-        found = next((one for one in self.builtin_mixtures().values() if one.digest == digest), None)
+        found = next(
+            (
+                builtin_mixture
+                for builtin_mixture in self.builtin_mixtures().values()
+                if builtin_mixture.digest == digest
+            ),
+            None,
+        )
         return found or self.mixture(Ref(str(self.repository.get(text).name), digest))
 
     def _load(self, record: MixtureRecord, stores: Stores) -> LoadedMixture:
@@ -250,7 +257,7 @@ class Services:
         if ref.name in names:
             hint: str | None = "the name is there, and never led to this digest"
         else:
-            near = [one.name for one in self.heads(after=ref.name, limit=MOST_CANDIDATES)]
+            near = [head.name for head in self.heads(after=ref.name, limit=MOST_CANDIDATES)]
             longer = [repr(name) for name in near if name is not None and name.startswith(ref.name)]
             hint = f"did you mean {' or '.join(longer)}?" if longer else nearest(ref.name, names)
         return Problem(404, f"there is no mixture '{ref}'", code="unknown-mixture", hint=hint, facts=facts)
@@ -370,9 +377,9 @@ def _places_of(mixture: LoadedMixture) -> int:
 
 async def services_of(request: Request) -> Services:
     """The services of the application that answers a request. Waits for nothing; not async, it would take a thread."""
-    found = request.app.state.services
-    assert isinstance(found, Services)
-    return found
+    services = request.app.state.services
+    assert isinstance(services, Services)
+    return services
 
 
 AppServices = Annotated[Services, Depends(services_of)]
@@ -392,12 +399,12 @@ class Asked:
 
         Raises Problem 404 `store-missing` where there is none, StoreError `store-gone`, `store-replaced` where it was.
         """
-        found = self.mixture.store
-        if found is None:
+        store = self.mixture.store
+        if store is None:
             detail = f"this service has no store that holds the domains of '{self.ref}'"
             hint = "its lock and schedule can be read; batches need its store: MIXTURE_STORE_DIRS names more folders"
             raise Problem(404, detail, code="store-missing", hint=hint)
-        return found
+        return store
 
 
 async def asked_mixture(ref: RefText, services: AppServices) -> Asked:

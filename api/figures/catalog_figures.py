@@ -68,7 +68,7 @@ class CatalogFigures:
         self.phase = phase
         self.map: CatalogMap | None = None if axes is None else catalog_map(catalog, axes, phases=planned.phases)
         is_of_overview = axes is not None and overview is not None and axes.rows == overview.rows
-        self._clusters = {one.id: one for one in overview.clusters} if overview and is_of_overview else {}
+        self._clusters = {cluster.id: cluster for cluster in overview.clusters} if overview and is_of_overview else {}
 
     @cached_property
     def whole(self) -> Sums:

@@ -120,9 +120,13 @@ def catalog_map(catalog: Catalog, axes: Axes, *, phases: Sequence[str] = ()) -> 
         rows=row_names,
         columns=column_names,
         cells={place: sums(catalog, indices) for place, indices in cells.items()},
-        by_row={row: sums(catalog, chain(*(cells.get((row, one), ()) for one in column_names))) for row in row_names},
+        by_row={
+            row: sums(catalog, chain(*(cells.get((row, column_name), ()) for column_name in column_names)))
+            for row in row_names
+        },
         by_column={
-            one: sums(catalog, chain(*(cells.get((row, one), ()) for row in row_names))) for one in column_names
+            column_name: sums(catalog, chain(*(cells.get((row, column_name), ()) for row in row_names)))
+            for column_name in column_names
         },
         whole=sums(catalog, held),
     )
@@ -131,8 +135,8 @@ def catalog_map(catalog: Catalog, axes: Axes, *, phases: Sequence[str] = ()) -> 
 def sums(catalog: Catalog, indices: Iterable[int]) -> Sums:
     """What these domains of a catalog hold together."""
     found = tuple(sorted(indices))
-    held = [catalog.domains[index] for index in found]
-    return Sums(found, sum(domain.tokens for domain in held), _documents(held))
+    domains = [catalog.domains[index] for index in found]
+    return Sums(found, sum(domain.tokens for domain in domains), _documents(domains))
 
 
 def _documents(domains: Sequence[CatalogDomain]) -> int | None:

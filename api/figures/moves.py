@@ -22,7 +22,7 @@ def moves_table(diff: Diff) -> pa.Table:
         for letter in ("a", "b"):
             sides: list[Figures | None] = [getattr(move, letter) for move in moves]
             columns[f"{figure}_{letter}"] = pa.array(
-                [None if one is None else _plain(read(one)) for one in sides], kind
+                [None if side is None else _plain(read(side)) for side in sides], kind
             )
         if change is not None:
             columns[f"{figure}_change"] = pa.array([_plain(change(move)) for move in moves], kind)

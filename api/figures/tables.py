@@ -34,8 +34,8 @@ def counts_table(steps: Sequence[int], counts: Sequence[Mapping[str, int]]) -> p
     """One row a step and domain, in the order asked: step, domain, sequences."""
     columns = (
         [step for step, one in zip(steps, counts, strict=True) for _ in one],
-        [name for one in counts for name in one],
-        [sequences for one in counts for sequences in one.values()],
+        [name for count in counts for name in count],
+        [sequences for count in counts for sequences in count.values()],
     )
     return _table(COUNTS, columns)
 
@@ -74,9 +74,18 @@ def sequences_table(rows: Sequence[Mapping[str, Any]], store: Store | None, doma
 def progress_table(entries: Sequence[Progress]) -> pa.Table:
     """One row a report and domain whose loss it says, whose domain is null where it says none."""
     rows = [
-        (one.seq, one.step, domain, None if loss is None else float(loss), one.key, one.at, one.by, one.lock)
-        for one in entries
-        for domain, loss in (one.loss.items() if one.loss else [(None, None)])
+        (
+            entry.seq,
+            entry.step,
+            domain,
+            None if loss is None else float(loss),
+            entry.key,
+            entry.at,
+            entry.by,
+            entry.lock,
+        )
+        for entry in entries
+        for domain, loss in (entry.loss.items() if entry.loss else [(None, None)])
     ]
     return _table(PROGRESS, list(zip(*rows, strict=True)) or [()] * len(PROGRESS))
 

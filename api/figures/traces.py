@@ -143,9 +143,9 @@ def bounded_sums(lock: Lock, store: Store, step: int, by: str) -> ReadSoFar:
     """`read_so_far`, bounded. Raises Problem 422 `too-much-read`, `unknown-column`; StoreError; ScheduleError."""
     schedule = lock.schedule()
     read = [name for name, n in zip(schedule.names, schedule.counts(step).tolist(), strict=True) if n]
-    held = [store.domains[name] for name in read if name in store.domains]
-    documents = sum(domain.documents for domain in held)
-    blocks = sum(domain.tokens for domain in held) // schedule.data.block_tokens
+    domains = [store.domains[name] for name in read if name in store.domains]
+    documents = sum(domain.documents for domain in domains)
+    blocks = sum(domain.tokens for domain in domains) // schedule.data.block_tokens
     if documents > MOST_DOCUMENTS or blocks > MOST_BLOCKS:
         detail = f"{documents:,} documents in {blocks:,} blocks are more than are summed for one answer"
         hint = f"up to {MOST_DOCUMENTS:,} documents and {MOST_BLOCKS:,} blocks are; `mixture trace` has no such limit"

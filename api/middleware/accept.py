@@ -62,8 +62,8 @@ def not_acceptable(detail: str, kinds: Sequence[str]) -> Problem:
 
 def required(header: str | None, kinds: Sequence[str]) -> str:
     """`best_of`. Raises Problem 406 `not-acceptable` where the request takes none."""
-    found = best_of(header, kinds)
-    if found is None:
+    best = best_of(header, kinds)
+    if best is None:
         shown = (header or "")[:LONGEST_SHOWN]
         raise not_acceptable(f"nothing here is of the kind {shown!r}", kinds)
-    return found
+    return best

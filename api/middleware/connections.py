@@ -164,7 +164,7 @@ class Connection(AutoHTTPProtocol):  # type: ignore[misc, valid-type] # which of
 
     def _make_room(self) -> None:
         """Cut connections where the answers that nobody has taken are too many."""
-        unread = [one for one in self.connections if one.unread_bytes]
+        unread = [connection for connection in self.connections if connection.unread_bytes]
         held = sum(one.unread_bytes for one in unread)
         if held <= self.answers_bytes:
             return

@@ -35,22 +35,22 @@ class Metrics:
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         http = ("handler", "method")
-        held = self.registry
-        self.requests = Counter("http_requests", "Requests answered.", (*http, "status"), registry=held)
-        self.seconds = Histogram("http_request_duration_seconds", "From request to last byte.", http, registry=held)
-        self.request_bytes = Summary("http_request_size_bytes", "Bodies of requests.", http, registry=held)
-        self.response_bytes = Summary("http_response_size_bytes", "Bodies of answers.", http, registry=held)
-        self.streams = Gauge("mixture_stream_active", "Open streams.", registry=held, multiprocess_mode="livesum")
-        self.sequences = Counter("mixture_sequences_served", "Sequences streamed.", ("mixture",), registry=held)
+        registry = self.registry
+        self.requests = Counter("http_requests", "Requests answered.", (*http, "status"), registry=registry)
+        self.seconds = Histogram("http_request_duration_seconds", "From request to last byte.", http, registry=registry)
+        self.request_bytes = Summary("http_request_size_bytes", "Bodies of requests.", http, registry=registry)
+        self.response_bytes = Summary("http_response_size_bytes", "Bodies of answers.", http, registry=registry)
+        self.streams = Gauge("mixture_stream_active", "Open streams.", registry=registry, multiprocess_mode="livesum")
+        self.sequences = Counter("mixture_sequences_served", "Sequences streamed.", ("mixture",), registry=registry)
         self.tokens = Counter(
-            "mixture_tokens_served", "Tokens streamed.", ("mixture", "phase", "domain"), registry=held
+            "mixture_tokens_served", "Tokens streamed.", ("mixture", "phase", "domain"), registry=registry
         )
-        self.step_seconds = Histogram("mixture_stream_batch_seconds", "Making one step of a stream.", registry=held)
-        self.publishes = Counter("mixture_publishes", "Mixtures published.", ("change",), registry=held)
-        self.runs = Counter("mixture_runs_registered", "Runs registered.", registry=held)
-        self.reports = Counter("mixture_run_reports", "Reports added to the logs of runs.", registry=held)
+        self.step_seconds = Histogram("mixture_stream_batch_seconds", "Making one step of a stream.", registry=registry)
+        self.publishes = Counter("mixture_publishes", "Mixtures published.", ("change",), registry=registry)
+        self.runs = Counter("mixture_runs_registered", "Runs registered.", registry=registry)
+        self.reports = Counter("mixture_run_reports", "Reports added to the logs of runs.", registry=registry)
         build = Gauge(
-            "mixture_build_info", "Always 1.", ("version", "python"), registry=held, multiprocess_mode="livemax"
+            "mixture_build_info", "Always 1.", ("version", "python"), registry=registry, multiprocess_mode="livemax"
         )
         build.labels(__version__, platform.python_version()).set(1)
 

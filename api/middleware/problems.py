@@ -313,10 +313,10 @@ async def _on_system(request: Request, error: Exception) -> Response:
 
 def _log_outage(request: Request, error: MixtureError) -> None:
     """One line in so many seconds for each code: an outage meets every request, and its cause is no fault of ours."""
-    said: dict[str, float] = request.app.state.outages
+    outages: dict[str, float] = request.app.state.outages
     now = time.monotonic()
-    if now >= said.get(error.code, now):
-        said[error.code] = now + OUTAGE_SECONDS
+    if now >= outages.get(error.code, now):
+        outages[error.code] = now + OUTAGE_SECONDS
         logger.error("%s %s: %s: %s", request.method, request.url.path, error.code, error)
 
 
@@ -378,15 +378,15 @@ def invalid(errors: Sequence[Mapping[str, Any]], num_errors: int | None = None) 
     num_errors: how many there are, where these are the first of them
     """
     found = []
-    for one in errors:
-        where, *path = one["loc"]
-        if one["type"] == "json_invalid":
-            found.append({"detail": f"not JSON: {one['ctx']['error']}", "in": "body", "code": "json_invalid"})
+    for error in errors:
+        where, *path = error["loc"]
+        if error["type"] == "json_invalid":
+            found.append({"detail": f"not JSON: {error['ctx']['error']}", "in": "body", "code": "json_invalid"})
             continue
         pointer = "".join(f"/{pointer_token(part)}" for part in path)
-        found.append({"detail": _plain_words(one["msg"]), "in": where, "pointer": pointer, "code": one["type"]})
-        if one.get("hint"):
-            found[-1]["hint"] = one["hint"]
+        found.append({"detail": _plain_words(error["msg"]), "in": where, "pointer": pointer, "code": error["type"]})
+        if error.get("hint"):
+            found[-1]["hint"] = error["hint"]
     first = found[0]
     num_errors = num_errors or len(found)
     more = f", and {num_errors - 1:,} more" if num_errors > 1 else ""

@@ -77,11 +77,11 @@ def ranged_answer(
     Several parts at a time are answered with the whole, as the RFC lets a server do. Raises Problem 416
     `range-not-satisfiable`, with the size, 503 `busy`, and what `make` raises.
     """
-    kept = request.app.state.services.ranged
+    ranged = request.app.state.services.ranged
     if asks_for_parts(request):
-        whole: Whole = kept.get(fresh.tag, lambda: _made_in_turn(make))
+        whole: Whole = ranged.get(fresh.tag, lambda: _made_in_turn(make))
     else:
-        whole = kept.peek(fresh.tag) or make()
+        whole = ranged.peek(fresh.tag) or make()
     content, headers = whole.content, headers | {**whole.headers, "Accept-Ranges": "bytes"}
     part = _asked_part(request, fresh, len(content))
     if part is None:

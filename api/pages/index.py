@@ -68,4 +68,4 @@ class IndexView(BaseModel):
         """One row a mixture."""
         types = {"name": pa.string(), "digest": pa.string(), "tokens": pa.int64(), "steps": pa.int64()}
         schema = pa.schema([*types.items(), ("domains", pa.int64())])
-        return pa.Table.from_pylist([one.model_dump() for one in self.mixtures], schema=schema)
+        return pa.Table.from_pylist([mixture.model_dump() for mixture in self.mixtures], schema=schema)

@@ -83,7 +83,7 @@ class TraceLines(_Frozen):
     @property
     def is_masked(self) -> bool:
         """Whether any of it is hidden in the reads that are shown."""
-        return any(one.masked_tokens for one in self.reads)
+        return any(read.masked_tokens for read in self.reads)
 
 
 class SumLine(_Frozen):
@@ -128,7 +128,7 @@ class TraceView(_Frozen):
             for name in READ_SUMS:
                 made[name] = pa.array([getattr(one, name) for one in self.sums], pa.int64())
             return pa.table(made)
-        rows = [(one, read) for one in self.traces for read in one.reads]
+        rows = [(trace, read) for trace in self.traces for read in trace.reads]
         made = {
             "document": pa.array([one.document for one, _ in rows], pa.string()),
             "domain": pa.array([one.domain for one, _ in rows], pa.string()),

@@ -118,7 +118,7 @@ class BuiltinMixtures:
 
     def left_out(self) -> list[LeftOut]:
         """The folders that are not shown as they are, in order."""
-        return [one.left_out for one in self._look().folders.values() if one.left_out is not None]
+        return [folder.left_out for folder in self._look().folders.values() if folder.left_out is not None]
 
     def count(self) -> int:
         """How many folders there are, read or not."""
@@ -270,16 +270,16 @@ class BuiltinMixtures:
 def _named(folders: Mapping[MixtureFiles, _Folder], *, unread: int = 0) -> _Shown:
     mixtures: dict[str, LoadedMixture] = {}
     bundles: dict[tuple[str, str], Bundle] = {}
-    for one in folders.values():
-        if one.loaded is None or one.bundle is None:
+    for folder in folders.values():
+        if folder.loaded is None or folder.bundle is None:
             continue
-        name, number = one.loaded.name, 1
+        name, number = folder.loaded.name, 1
         while name in mixtures:
             number += 1
-            name = f"{one.loaded.name}-{number}"
-        own = one.loaded.name
-        mixtures[name] = one.loaded if name == own else replace(one.loaded, name=name, renamed_from=own)
-        bundles[name, one.bundle.digest] = one.bundle
+            name = f"{folder.loaded.name}-{number}"
+        own = folder.loaded.name
+        mixtures[name] = folder.loaded if name == own else replace(folder.loaded, name=name, renamed_from=own)
+        bundles[name, folder.bundle.digest] = folder.bundle
     return _Shown(folders, dict(sorted(mixtures.items())), bundles, unread)
 
 

@@ -59,9 +59,9 @@ def _check_sizes(contents: Mapping[str, bytes]) -> None:
         if not data.startswith(b"PAR1"):
             continue
         with suppress(pa.ArrowException):  # what can not be read is refused, with the reason, where it is read
-            found = pq.read_metadata(pa.BufferReader(data))
-            if found.num_rows * found.num_columns > MOST_CELLS:
-                detail = f"the table {name!r} has {found.num_rows:,} rows of {found.num_columns:,} columns"
+            metadata = pq.read_metadata(pa.BufferReader(data))
+            if metadata.num_rows * metadata.num_columns > MOST_CELLS:
+                detail = f"the table {name!r} has {metadata.num_rows:,} rows of {metadata.num_columns:,} columns"
                 raise Problem(413, detail, code="tables-too-large", hint=f"up to {MOST_CELLS:,} cells are right")
 
 

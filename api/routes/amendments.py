@@ -63,7 +63,7 @@ def amend_mixture(
         check_free(services, name, hint=f"POST {router.prefix}/NEWNAME/amendments with the base {ref}")
     lock = mixture.lock
     ranges, documents = _masks(new)
-    asked = AmendmentAsked(
+    amendment_asked = AmendmentAsked(
         step=new.step,
         spec=new.spec,
         tables=new.tables,
@@ -73,7 +73,7 @@ def amend_mixture(
         keep_weights=new.keep_weights,
     )
     bundle, made = amended_bundle(
-        lock, services.bundle(mixture), asked, lambda made: masks_of_documents(services, documents, made)
+        lock, services.bundle(mixture), amendment_asked, lambda made: masks_of_documents(services, documents, made)
     )
     check_consumed(services, name, made, leaves=new.leaves_runs)
     status = 200
@@ -141,34 +141,34 @@ def get_lineage(asked: AskedMixture, services: AppServices, request: Request) ->
     services.keep(mixture)
     moves = services.repository.last_moves(mixture.name, limit=MOST_VERSIONS)
     known = lineage_known(services, mixture)
-    found = known.explanation
-    line = {mixture.digest, *(one.amended for one in found.amendments)}
+    explanation = known.explanation
+    line = {mixture.digest, *(amendment.amended for amendment in explanation.amendments)}
 
     def make() -> Lineage:
         return {
             "name": mixture.name,
             "digest": mixture.digest,
-            "steps": found.steps,
-            "masked_tokens": found.masked_tokens,
+            "steps": explanation.steps,
+            "masked_tokens": explanation.masked_tokens,
             "amendments": [
                 {
-                    **amendment_json(one),
-                    "words": list(amendment_words(one, repr)),
-                    "url": None if (ref := known.refs.get(one.amended)) is None else f"{router.prefix}/{ref}",
+                    **amendment_json(amendment),
+                    "words": list(amendment_words(amendment, repr)),
+                    "url": None if (ref := known.refs.get(amendment.amended)) is None else f"{router.prefix}/{ref}",
                 }
-                for one in found.amendments
+                for amendment in explanation.amendments
             ],
-            "resumable": [resumable_json(one) for one in found.resumable],
+            "resumable": [resumable_json(one) for one in explanation.resumable],
             "versions": [
                 {
-                    "revision": one.revision,
-                    "digest": one.to_digest,
-                    "at": one.at.isoformat().replace("+00:00", "Z"),
-                    "by": one.by,
-                    "in_lineage": one.to_digest in line,
-                    "url": f"{router.prefix}/{mixture.name}{DIGEST_MARK}{one.to_digest}",
+                    "revision": move.revision,
+                    "digest": move.to_digest,
+                    "at": move.at.isoformat().replace("+00:00", "Z"),
+                    "by": move.by,
+                    "in_lineage": move.to_digest in line,
+                    "url": f"{router.prefix}/{mixture.name}{DIGEST_MARK}{move.to_digest}",
                 }
-                for one in moves
+                for move in moves
             ],
         }
 

@@ -83,7 +83,7 @@ def find_crossings(
         raise wrong_query("epochs", detail, "too-many-rows", hint="name domains, or fewer numbers", max_rows=most)
 
     def make() -> pa.Table:
-        rows = [crossing_json(one) for one in crossings(lock, numbers, domain)]
+        rows = [crossing_json(crossing) for crossing in crossings(lock, numbers, domain)]
         return pa.Table.from_pylist([row for row in rows if row["step"] is not None or not passing], schema=COLUMNS)
 
     return table_answer(request, form, of=asked.mixture.digest, lifetime=asked.lifetime, make=make)

@@ -237,8 +237,8 @@ def list_moves(
     """What the name has led to, oldest first. Nothing is ever taken out of it."""
     services.keep(asked.mixture)
     kept = services.repository.name_history(asked.mixture.name, after=number_after(page) or 0, limit=page.limit + 1)
-    found = [NameMove(**asdict(one)) for one in kept]
-    return page_answer(page_of(found, page, key=lambda one: one.revision, request=request), response)
+    name_moves = [NameMove(**asdict(one)) for one in kept]
+    return page_answer(page_of(name_moves, page, key=lambda one: one.revision, request=request), response)
 
 
 @router.get("/{ref}/store", dependencies=[JsonOnly], responses=problems.documented(404, 409))
@@ -253,8 +253,12 @@ def get_store(asked: AskedMixture, response: Response) -> StoreHead:
         end_of_document=held.end_of_document,
         domains=[
             StoreDomainHead(
-                domain=one.name, tokens=one.tokens, documents=one.documents, content=one.content, kind=one.kind
+                domain=domain.name,
+                tokens=domain.tokens,
+                documents=domain.documents,
+                content=domain.content,
+                kind=domain.kind,
             )
-            for one in held.domains.values()
+            for domain in held.domains.values()
         ],
     )

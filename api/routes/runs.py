@@ -187,11 +187,11 @@ def list_progress(
         )
 
     def make() -> Listed:
-        shown = [progress_shown(one) for one in entries]
+        shown = [progress_shown(entry) for entry in entries]
         made = page_of(shown, page, key=lambda one: one.seq, request=request, more=more)
         return Listed(items=made.items, next=made.next, next_url=made.next_url)
 
-    of = f"{run.id} {[(one.seq, one.at) for one in entries]} {more}"  # a line of the log stays as it is
+    of = f"{run.id} {[(entry.seq, entry.at) for entry in entries]} {more}"  # a line of the log stays as it is
     return list_answer(request, form, of=of, lifetime=Lifetime.NOT_AT_ALL, make=make, table=progress_table)
 
 
@@ -329,6 +329,6 @@ def _shown(services: Services, run: RunRecord) -> Run:
     return Run(
         **_head(run),
         standing=None if mixture is None else standing(mixture.lock, _step(run)),
-        locks=[progress_shown(one) for one in changes],
+        locks=[progress_shown(change) for change in changes],
         links=links,
     )

@@ -243,8 +243,8 @@ def find_token(
 def _check_epochs(schedule: Schedule, name: str) -> None:
     """Raise Problem 422, `too-many-epochs`: each epoch is looked through, and a tiny domain may have millions."""
     d = schedule.domain_index(name)
-    held = schedule.data.domains[d]
-    epochs = int(schedule.tokens(schedule.steps)[d]) // max(1, held.held)
+    domain = schedule.data.domains[d]
+    epochs = int(schedule.tokens(schedule.steps)[d]) // max(1, domain.held)
     if epochs > MOST_EPOCHS:
         detail = (
             f"domain {name!r} is read {epochs:,} times in this run: more than {MOST_EPOCHS:,} are not looked through"
@@ -269,7 +269,7 @@ def list_handoffs(asked: AskedMixture, page: HandoffsQuery, request: Request) ->
     schedule, after = asked.mixture.lock.schedule(), number_after(page)
 
     def make() -> Listed:
-        rest = [one for one in schedule.handoffs() if after is None or one.first_step > after]
+        rest = [handoff for handoff in schedule.handoffs() if after is None or handoff.first_step > after]
         shown = rest[: min(page.limit, max(1, MOST_COUNTS // len(schedule.names)))]
         cursor = encode_cursor(shown[-1].first_step) if len(rest) > len(shown) else None
         rows = [

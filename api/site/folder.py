@@ -65,7 +65,11 @@ class SiteIndex(BaseModel):
 
     def table(self) -> pa.Table:
         """One row a mixture of a date."""
-        rows = [(one.date, mixture.name, mixture.digest) for one in self.snapshots for mixture in one.mixtures]
+        rows = [
+            (snapshot.date, mixture.name, mixture.digest)
+            for snapshot in self.snapshots
+            for mixture in snapshot.mixtures
+        ]
         names = ("date", "mixture", "digest")
         return pa.table({name: pa.array([row[i] for row in rows], pa.string()) for i, name in enumerate(names)})
 
@@ -159,7 +163,11 @@ def write_site(
 
 def _write_index(folder: Path, snapshots: Sequence[Snapshot]) -> None:
     """Name the sites of a folder, the newest first, without those whose folder somebody has removed."""
-    held = sorted((one for one in snapshots if (folder / one.date).is_dir()), key=lambda one: one.date, reverse=True)
+    held = sorted(
+        (snapshot for snapshot in snapshots if (folder / snapshot.date).is_dir()),
+        key=lambda one: one.date,
+        reverse=True,
+    )
     index = SiteIndex(latest=held[0].date, snapshots=tuple(held))
     page = render("site.html", _RootLinks(PAGE, index.latest), index).encode()
     table = table_bytes(Format.CSV, index.table())

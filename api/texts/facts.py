@@ -99,7 +99,7 @@ def document_facts(store: Store, domain: str) -> DocumentFacts | None:
         median=middle,
         longest=pc.max(lengths).as_py(),
         lengths=_bins(lengths.to_pylist()),
-        attributes=tuple(one for one in facts if one is not None),
+        attributes=tuple(fact for fact in facts if fact is not None),
     )
 
 
@@ -125,6 +125,6 @@ def _attribute(there: pa.Table, name: str) -> AttributeFacts | None:
             for one in named
         ),
         other_values=len(others),
-        other_documents=sum(one["tokens_count"] for one in others),
-        other_tokens=sum(one["tokens_sum"] for one in others),
+        other_documents=sum(other["tokens_count"] for other in others),
+        other_tokens=sum(other["tokens_sum"] for other in others),
     )

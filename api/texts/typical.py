@@ -67,11 +67,11 @@ def _read(store: Store, overview: Overview, most: int, masks: Masks | None) -> I
         for number, row in _rows(store, domain):
             text, _ = text_of(store, domain.domain, row, most, masks)
             if text:
-                found = TypicalText(domain.domain, number, text)
-                left -= found.size
+                typical_text = TypicalText(domain.domain, number, text)
+                left -= typical_text.size
                 if left < 0:
                     return
-                yield found
+                yield typical_text
 
 
 def _rows(store: Store, domain: OverviewDomain) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -76,13 +76,13 @@ class RankReader:
         return self.columns.of(batch, self.stream.store.vocabulary)
 
     def _opened(self) -> Stream:
-        asked = self.columns
+        columns = self.columns
         stream = self._open(
             rank=self.rank,
             world_size=self.world_size,
             first_step=self.first_step,
-            next_token=asked.next_token,
-            documents=asked.documents,
+            next_token=columns.next_token,
+            documents=columns.documents,
         )
         if self._digest not in (None, stream.lock.digest):
             raise StreamError(

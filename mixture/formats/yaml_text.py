@@ -68,9 +68,9 @@ def _node(value: object) -> object:
     if isinstance(value, str):
         return scalar(value)
     if isinstance(value, Mapping):
-        made = CommentedMap((scalar(key), _node(held)) for key, held in value.items())
+        commented_map = CommentedMap((scalar(key), _node(held)) for key, held in value.items())
         if isinstance(value, Row):
-            made.fa.set_flow_style()
-        return made
+            commented_map.fa.set_flow_style()
+        return commented_map
     assert isinstance(value, Sequence), f"no YAML for {type(value).__name__}"
     return CommentedSeq(_node(held) for held in value)

@@ -92,17 +92,17 @@ def joined(amendment: Amendment, new: ScheduleData | None) -> ScheduleData:
     past = [_until(one, step) for one in old.segments_before(step)]
     if extra:
         past = [replace(one, weights=one.weights + extra) for one in past]
-    coming = [] if new is None else [_from(one, step) for one in new.segments if one.end_step > step]
+    coming = [] if new is None else [_from(segment, step) for segment in new.segments if segment.end_step > step]
     skip = amendment.skip_steps * (new.batch_at(step).sequences if new is not None and coming else 0)
     if amendment.skip_steps and not (past and coming and _go_on(past[-1], coming[0])):
         raise _no_skip(amendment, past, coming)
     # What the lock leaves out at this very step stays left out, unless it is said anew.
-    held = next((one.skip for one in old.segments if one.first_step == step), 0)
+    held = next((segment.skip for segment in old.segments if segment.first_step == step), 0)
     segments = _merged([*past, *([replace(coming[0], skip=skip or held), *coming[1:]] if coming else [])])
-    batches = [one for one in old.batches if one.first_step < step]
+    batches = [batch for batch in old.batches if batch.first_step < step]
     if new is not None and coming:
         here = replace(new.batch_at(step), first_step=step)
-        for one in [here, *(one for one in new.batches if one.first_step > step)]:
+        for one in [here, *(batch for batch in new.batches if batch.first_step > step)]:
             if not batches or batches[-1].sequences != one.sequences:
                 batches.append(one)
     return replace(old, domains=domains, segments=tuple(segments), batches=tuple(batches))
@@ -110,16 +110,18 @@ def joined(amendment: Amendment, new: ScheduleData | None) -> ScheduleData:
 
 def goes_on(data: ScheduleData, step: int) -> bool:
     """Whether a run goes on at a step as before: with the same weights, length and batch; text may be skipped there."""
-    is_parted = any(one.first_step == step and not one.skip for one in data.segments)
-    return not is_parted and all(one.first_step != step for one in data.batches)
+    is_parted = any(segment.first_step == step and not segment.skip for segment in data.segments)
+    return not is_parted and all(batch.first_step != step for batch in data.batches)
 
 
 def goes_on_as_locked(amendment: Amendment, data: ScheduleData) -> bool:
     """Whether an amended run changes weights at the step inside of a phase, and as the lock does: at a stair."""
     lock, step = amendment.lock, amendment.step
-    is_inside = any(one.first_step < step < one.end_step for one in lock.phases)
-    was, now = (next((one for one in run.segments if one.first_step == step), None) for run in (lock.data, data))
-    if not is_inside or was is None or now is None or any(one.first_step == step for one in data.batches):
+    is_inside = any(phase.first_step < step < phase.end_step for phase in lock.phases)
+    was, now = (
+        next((segment for segment in run.segments if segment.first_step == step), None) for run in (lock.data, data)
+    )
+    if not is_inside or was is None or now is None or any(batch.first_step == step for batch in data.batches):
         return False
     extra = (0,) * (len(now.weights) - len(was.weights))
     return _go_on(replace(was, weights=was.weights + extra), now)

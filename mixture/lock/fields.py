@@ -154,7 +154,7 @@ def lock_of(file: LockFields, place: Place) -> Lock:
     _check_phases(phases, data.steps, place)
     amends = Amends(**file.amends.model_dump()) if file.amends else None
     lineage = tuple(Amends(**one.model_dump()) for one in file.lineage)
-    masks = tuple(Mask(**one.model_dump()) for one in file.masks)
+    masks = tuple(Mask(**mask.model_dump()) for mask in file.masks)
     for key, wrong in (*amends_faults(schedule, amends, lineage), *mask_faults(data, masks)):
         refuse(place, f"{key}: {wrong}", code="lock-not-canonical", key=key)
     return Lock(

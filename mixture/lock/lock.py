@@ -146,8 +146,8 @@ def document(lock: Lock) -> dict[str, object]:
     data = lock.data
     lineage = {"lineage": [_amends(one) for one in lock.lineage]} if lock.lineage else {}
     masks = [
-        {"first_step": one.first_step, "domain": one.domain, "first_token": one.first_token, "tokens": one.tokens}
-        for one in lock.masks
+        {"first_step": mask.first_step, "domain": mask.domain, "first_token": mask.first_token, "tokens": mask.tokens}
+        for mask in lock.masks
     ]
     return {
         "format": FORMAT,

@@ -58,13 +58,13 @@ def _sums(values: I64) -> I64:
 def _joined(draws: Iterable[Draws]) -> Iterator[Draws]:
     """Draws that follow each other put together, so that a run of many stretches is not many begun epochs."""
     last: Draws | None = None
-    for one in draws:
-        if last is not None and last.order is one.order and last.first + last.count == one.first:
-            last = replace(last, count=last.count + one.count)
+    for draw in draws:
+        if last is not None and last.order is draw.order and last.first + last.count == draw.first:
+            last = replace(last, count=last.count + draw.count)
             continue
         if last is not None:
             yield last
-        last = one
+        last = draw
     if last is not None:
         yield last
 

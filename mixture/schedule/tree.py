@@ -40,11 +40,11 @@ class _Splits:
         """All splits of these, one after the other; of no parts, none."""
         none = np.empty((0, 1), dtype=np.int64)
         parts = parts or [_Splits(none, none, none.astype(np.float64), none.astype(np.float64), none.view(np.uint64))]
-        return _Splits(*(np.concatenate([getattr(part, one.name) for part in parts]) for one in fields(_Splits)))
+        return _Splits(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(_Splits)))
 
     def repeat(self, times: I64) -> _Splits:
         """Each split as often as `times` says: int64 [splits]."""
-        return _Splits(*(np.repeat(getattr(self, one.name), times) for one in fields(_Splits)))
+        return _Splits(*(np.repeat(getattr(self, field.name), times) for field in fields(_Splits)))
 
     # A float estimate of a quotient is less than one away from it, since quotients stay below 2^51; so rounding it and
     # looking at the remainder, which is exact modulo 2^64, gives the floor or the ceiling. Arrays are reused, because

@@ -72,7 +72,7 @@ class LocalStream(Stream):
         most_bytes = self.store.object_options.memory_bytes // 2
         waiting: deque[PlannedSteps] = deque()
         sizes: deque[int] = deque()
-        for one in (one for planned in self._planned(steps) for one in planned.parts(1)):
+        for one in (part for planned in self._planned(steps) for part in planned.parts(1)):
             waiting.append(one)
             sizes.append(self._ask(one))
             while len(waiting) > self._fetch_ahead or (len(waiting) > 1 and sum(sizes) > most_bytes):
@@ -127,7 +127,7 @@ class LocalStream(Stream):
         except StoreError:
             if len(planned.steps) == 1:
                 raise
-        return (batch for one in planned.parts(1) for batch in self._read_together(one))
+        return (batch for part in planned.parts(1) for batch in self._read_together(part))
 
     def _read_together(self, planned: PlannedSteps) -> list[Batch]:
         """The batches of steps, read in one call: one that is kept keeps the memory of all."""

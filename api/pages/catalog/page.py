@@ -225,7 +225,9 @@ def catalog_view(
     shown_map = figures.map
     if shown_map is not None:
         rows = [_row(figures, value) for value in shown_map.rows]
-        columns = [ColumnView(value=one, total=figures.figures(shown_map.by_column[one])) for one in shown_map.columns]
+        columns = [
+            ColumnView(value=column, total=figures.figures(shown_map.by_column[column])) for column in shown_map.columns
+        ]
         shown, next_row = _chosen(rows, columns, asked, texts or ()), None
         all_rows, found_rows = len(rows), len(shown)
     else:
@@ -263,7 +265,7 @@ def _chosen(
     rows: Sequence[RowView], columns: Sequence[ColumnView], asked: CatalogAsked, texts: Iterable[Hit]
 ) -> list[RowView]:
     """The rows that are searched for, in the order that is asked for."""
-    return sorted_rows(found(rows, asked.q, texts), [one.value for one in columns], asked.measure, asked.sort)
+    return sorted_rows(found(rows, asked.q, texts), [column.value for column in columns], asked.measure, asked.sort)
 
 
 def _lines(figures: CatalogFigures, asked: CatalogAsked) -> tuple[list[RowView], int, int | None]:

@@ -37,7 +37,7 @@ class LengthBar:
 
 def length_bars(lengths: Sequence[LengthBin]) -> tuple[LengthBar, ...]:
     """The drawing of lengths: bars as high as their part of the largest number of documents."""
-    most = max(one.documents for one in lengths)
+    most = max(length.documents for length in lengths)
     wide = min(max(WHOLE_WIDTH // len(lengths), NARROWEST), WIDEST)
     every = 2 if len(lengths) > MOST_LABELS else 1
     bars = []
@@ -122,7 +122,7 @@ class PanelView(BaseModel):
     @property
     def attributes(self) -> tuple[Attribute, ...]:
         """What else the catalog says of it: not its place in the map, nor weights, which stand beside their phases."""
-        elsewhere = {*(self.shown.axes or ()), *(one.phase for one in self.shown.phases)}
+        elsewhere = {*(self.shown.axes or ()), *(phase.phase for phase in self.shown.phases)}
         there = [(name, text) for name, text in self.shown.attributes.items() if text and name not in elsewhere]
         return tuple(attribute_said(name, text) for name, text in there)
 
@@ -143,7 +143,7 @@ class PanelPage(BaseModel):
 
     def table(self) -> pa.Table:
         """One row a phase, and one for the run."""
-        return pa.Table.from_pylist([one.model_dump() for one in self.panel.shown.phases])
+        return pa.Table.from_pylist([phase.model_dump() for phase in self.panel.shown.phases])
 
 
 def panel_view(figures: CatalogFigures, shown: DomainShown, examples: ExamplesView | None) -> PanelView:

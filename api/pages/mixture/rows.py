@@ -89,7 +89,7 @@ def domain_rows(
 ) -> list[DomainRow]:
     """All domains in the order of the plan, each with its value in the column `by`."""
     plan = mixture.plan_json
-    planned = PlannedDomains(plan)
+    planned_domains = PlannedDomains(plan)
     shares = [[weight(one) for one in phase["domains"]] for phase in plan["phases"]]
     cells = [cell_text(cell) for cell in mixture.catalog.table[by].to_pylist()]
     return [
@@ -102,7 +102,7 @@ def domain_rows(
             share=one["tokens_drawn"] / plan["tokens"],
             epochs=_number(one["epochs"]),
             max_epochs=_number(one["max_epochs"]),
-            reach=reach_of(one["tokens_drawn"], one["tokens"], planned.cap_of(one["domain"])),
+            reach=reach_of(one["tokens_drawn"], one["tokens"], planned_domains.cap_of(one["domain"])),
         )
         for one, *weights in zip(plan["domains"], *shares, strict=True)
     ]
@@ -139,7 +139,7 @@ def titles_of(overview: Overview | None, column: str) -> dict[str, str]:
     """The titles of a column's values, where they are the rows of the overview's map."""
     if overview is None or overview.rows != column:
         return {}
-    return {one.id: one.title for one in overview.clusters}
+    return {cluster.id: cluster.title for cluster in overview.clusters}
 
 
 def _number(figure: Exact | None) -> float | None:

@@ -207,15 +207,18 @@ def what_if_view(
         return view
     group_of = {row.domain: row.group for row in rows}
     by_group: dict[str | None, list[WhatIfDomain]] = defaultdict(list)
-    for one in answer.domains:
-        by_group[group_of[one.domain]].append(one)
-    domains = [_change(one.domain, "", [one], answer, plan) for one in answer.domains]
+    for domain in answer.domains:
+        by_group[group_of[domain.domain]].append(domain)
+    domains = [_change(domain.domain, "", [domain], answer, plan) for domain in answer.domains]
     groups = (
         []
         if is_domains
         else [_change(key, titles.get(key or "", ""), held, answer, plan) for key, held in by_group.items()]
     )
-    old, new = ({one["message"]: None for one in plan["findings"]}, {one["message"]: None for one in answer.findings})
+    old, new = (
+        {one["message"]: None for one in plan["findings"]},
+        {finding["message"]: None for finding in answer.findings},
+    )
     return view.model_copy(
         update={
             "answer": answer,
@@ -239,7 +242,7 @@ def _pointer(phase: str, kind: str, key: str) -> str:
 def _faults(refused: Problem) -> tuple[str, ...]:
     """Each fault in a line, with what would be right; of one without single faults, itself."""
     errors: Sequence[Mapping[str, object]] = refused.errors or [{"detail": refused.detail, "hint": refused.hint}]
-    return tuple(" — ".join(str(one[part]) for part in ("detail", "hint") if one.get(part)) for one in errors)
+    return tuple(" — ".join(str(error[part]) for part in ("detail", "hint") if error.get(part)) for error in errors)
 
 
 def _moved(row: Change) -> tuple[float, str]:

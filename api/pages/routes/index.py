@@ -63,13 +63,13 @@ def _runs(services: Services) -> tuple[RunLine, ...] | None:
         return None
     return tuple(
         RunLine(
-            id=one.id,
-            name=one.name or one.id,
-            mixture=one.mixture,
-            registered=one.registered,
-            step=0 if one.last is None else one.last.step,
-            steps=one.steps,
-            reported=None if one.last is None else one.last.at,
+            id=run.id,
+            name=run.name or run.id,
+            mixture=run.mixture,
+            registered=run.registered,
+            step=0 if run.last is None else run.last.step,
+            steps=run.steps,
+            reported=None if run.last is None else run.last.at,
         )
-        for one in runs
+        for run in runs
     )

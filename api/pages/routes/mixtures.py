@@ -70,7 +70,7 @@ def mixture(
     moves, has_text = moves_of(services, shown.name, most=SHOWN_MOVES), store_of(shown) is not None
     lineage = lineage_known(services, shown) if shown.lock.amends else None
     refs = lineage and sorted(lineage.refs.items())
-    others = [str(one.name) for one in services.heads(after=None, limit=SHOWN_OTHERS) if one.name != shown.name]
+    others = [str(head.name) for head in services.heads(after=None, limit=SHOWN_OTHERS) if head.name != shown.name]
     return page_answer(
         request,
         "mixture.html",

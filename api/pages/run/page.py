@@ -138,7 +138,7 @@ class RunView(_Frozen):
     def marks(self) -> list[Mark]:
         """The names of phases above the run, drawn as wide as a chart of a mixture."""
         steps = 1 if self.standing is None else self.standing.steps
-        return marks_of((one.phase, round(WIDTH * one.first_step / steps, 1)) for one in self.phases)
+        return marks_of((phase.phase, round(WIDTH * phase.first_step / steps, 1)) for phase in self.phases)
 
     @property
     def rise(self) -> int:
@@ -202,14 +202,14 @@ def run_view(
         losses=_losses(entries, mixture),
         locks=tuple(
             LockLine(
-                seq=one.seq,
-                step=one.step,
-                lock=one.lock or "",
-                lock_before=one.lock_before or "",
-                at=one.at,
-                by=one.by,
+                seq=change.seq,
+                step=change.step,
+                lock=change.lock or "",
+                lock_before=change.lock_before or "",
+                at=change.at,
+                by=change.by,
             )
-            for one in reversed(changes)
+            for change in reversed(changes)
         ),
         log=tuple(
             LogLine(
@@ -242,7 +242,7 @@ def _consumed(mixture: LoadedMixture, step: int, by: str | None, overview: Overv
     domains = _lines(mixture, step, own)
     groups = domains if chosen == own else _lines(mixture, step, chosen)
     titles = titles_of(overview, chosen)
-    capped = [one for one in domains if one.max_epochs and one.epochs is not None and one.planned_tokens]
+    capped = [domain for domain in domains if domain.max_epochs and domain.epochs is not None and domain.planned_tokens]
     capped.sort(key=lambda one: (-(one.epochs or 0) / (one.max_epochs or 1), one.key or ""))
     return {
         "by": chosen,
@@ -255,9 +255,9 @@ def _consumed(mixture: LoadedMixture, step: int, by: str | None, overview: Overv
         "capped": tuple(capped[:NEAREST_CAPS]),
         "amendments": tuple(_marks(mixture.lock)),
         "phases": tuple(
-            PhaseSpan(phase=one.name, first_step=one.first_step, steps=one.steps)
-            for one in mixture.lock.phases
-            if one.steps
+            PhaseSpan(phase=phase.name, first_step=phase.first_step, steps=phase.steps)
+            for phase in mixture.lock.phases
+            if phase.steps
         ),
     }
 

@@ -111,18 +111,18 @@ class StepView(_Frozen):
 
     def table(self) -> pa.Table:
         """One row a domain that is weighted or read, in the order of the page; of a rank, with what it reads."""
-        made: dict[str, pa.Array[Any]] = {"domain": pa.array([one.key for one in self.domains], pa.string())}
+        made: dict[str, pa.Array[Any]] = {"domain": pa.array([domain.key for domain in self.domains], pa.string())}
         if self.by != self.domain_column:
-            made[f"group_{self.by}"] = pa.array([one.group for one in self.domains], pa.string())
+            made[f"group_{self.by}"] = pa.array([domain.group for domain in self.domains], pa.string())
         own = {} if self.rank is None else dict.fromkeys(("rank_sequences", "rank_tokens"), pa.int64())
         for name, kind in (_TABLE | own).items():
-            made[name] = pa.array([getattr(one, name) for one in self.domains], kind)
+            made[name] = pa.array([getattr(domain, name) for domain in self.domains], kind)
         return pa.table(made)
 
     @property
     def read(self) -> tuple[ReadLine, ...]:
         """The domains that the step reads."""
-        return tuple(one for one in self.domains if one.sequences)
+        return tuple(domain for domain in self.domains if domain.sequences)
 
     @property
     def listed(self) -> tuple[ReadLine, ...]:
@@ -243,7 +243,7 @@ def step_view(
         columns=group_columns(catalog, own),
         domain_column=own,
         sort=order,
-        shown=_shown(sum(one.sequences > 0 for one in domains), whole=whole),
+        shown=_shown(sum(domain.sequences > 0 for domain in domains), whole=whole),
         groups=tuple(
             one.model_copy(update={"title": titles.get(one.key or "", "")})
             for one in sorted(groups, key=lambda one: (-one.weight, one.key or ""))

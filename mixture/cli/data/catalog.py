@@ -194,15 +194,15 @@ def _bar(what: str) -> Iterator[Callable[[int, int], None]]:
 def _changes(changes: Iterable[DomainChange]) -> list[dict[str, object]]:
     return [
         {
-            "domain": one.name,
-            "tokens_before": one.tokens[0],
-            "tokens": one.tokens[1],
-            "changed": list(one.changed),
-            "grown": list(one.grown),
-            "missing": list(one.missing),
-            "new": list(one.new),
+            "domain": change.name,
+            "tokens_before": change.tokens[0],
+            "tokens": change.tokens[1],
+            "changed": list(change.changed),
+            "grown": list(change.grown),
+            "missing": list(change.missing),
+            "new": list(change.new),
         }
-        for one in changes
+        for change in changes
     ]
 
 

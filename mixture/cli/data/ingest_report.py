@@ -45,10 +45,10 @@ def show_sources(report: SourcesReport, *, every: bool) -> None:
     from mixture.data.texts import MOST_SHOWN
 
     shown = table("what would be read", "<domain", "files", "source bytes", "<formats")
-    for one in report.sources:
-        name = f"by the column {one.name}" if one.by_column else one.name
-        formats = ", ".join(f"{count:,} {name}" for name, count in one.formats.items())
-        shown.add_row(plain(name), f"{one.files:,}", f"{one.source_bytes:,}", formats)
+    for source in report.sources:
+        name = f"by the column {source.name}" if source.by_column else source.name
+        formats = ", ".join(f"{count:,} {name}" for name, count in source.formats.items())
+        shown.add_row(plain(name), f"{source.files:,}", f"{source.source_bytes:,}", formats)
     print_table(shown)
     if report.skipped_files:
         print(f"files not read: {_counts(report.skipped_files)}")
@@ -64,12 +64,12 @@ def sources_json(report: SourcesReport) -> dict[str, object]:
     return {
         "sources": [
             {
-                "domain_column" if one.by_column else "domain": one.name,
-                "files": one.files,
-                "source_bytes": one.source_bytes,
-                "formats": dict(one.formats),
+                "domain_column" if source.by_column else "domain": source.name,
+                "files": source.files,
+                "source_bytes": source.source_bytes,
+                "formats": dict(source.formats),
             }
-            for one in report.sources
+            for source in report.sources
         ],
         "skipped_files": _values(report.skipped_files),
         "unreadable": list(report.unreadable),
@@ -129,7 +129,9 @@ def _token_warnings(report: IngestReport) -> list[str]:
     }
     warnings = []
     for kind, sentence in words.items():
-        counts = {one.name: one.tokens_in_text[kind] for one in report.domains if kind in one.tokens_in_text}
+        counts = {
+            domain.name: domain.tokens_in_text[kind] for domain in report.domains if kind in domain.tokens_in_text
+        }
         if counts:
             warnings.append(sentence.format(f"{sum(counts.values()):,} ({_worst(counts)})"))
     return warnings

@@ -118,9 +118,11 @@ def _pack_json(report: PackReport) -> dict[str, object]:
 def _show_split(report: SplitReport) -> None:
     title = plain(f"{report.path}: {len(report.domains):,} domains")
     shown = table(title, "<domain", "longer than", "at most", "documents", "tokens")
-    for one in report.domains:
-        most = "" if one.at_most is None else f"{one.at_most:,}"
-        shown.add_row(plain(one.name), f"{one.longer_than:,}", most, f"{one.documents:,}", f"{one.tokens:,}")
+    for domain in report.domains:
+        most = "" if domain.at_most is None else f"{domain.at_most:,}"
+        shown.add_row(
+            plain(domain.name), f"{domain.longer_than:,}", most, f"{domain.documents:,}", f"{domain.tokens:,}"
+        )
     print_table(shown)
     print(f"digest {report.digest}")
 

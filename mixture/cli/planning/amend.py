@@ -214,12 +214,12 @@ def show(old: Lock, new: Lock | Plan, step: int, *, most: int | None) -> None:
             shape = f"length {after.length_of(first):,}, batch {after.batch_of(first):,} sequences"
             print(f"  from step {first:,}: {phase.name}, {phase.end_step - first:,} steps, {shape}")
     print()
-    changed = [one for one in domains if one.is_changed]
+    changed = [domain for domain in domains if domain.is_changed]
     if changed:
         _show_domains(domains if most is None else changed, most)
     else:
         print("what each domain gives stays as it was")
-    skips = {one.first_step for one in new.data.segments if one.skip}
+    skips = {segment.first_step for segment in new.data.segments if segment.skip}
     for handoff in after.handoffs():
         left = sum(handoff.tokens_skipped)
         if handoff.first_step >= step and left:
@@ -228,9 +228,9 @@ def show(old: Lock, new: Lock | Plan, step: int, *, most: int | None) -> None:
                 f"at step {handoff.first_step:,} {cause}: {left:,} tokens are left out"
                 f" ({percent(Fraction(left, tokens[1]), digits=3)} of the run)"
             )
-    print(f"{sum(one.repeated for one in domains):,} tokens to come are read in an epoch after the first")
+    print(f"{sum(domain.repeated for domain in domains):,} tokens to come are read in an epoch after the first")
     if isinstance(new, Lock) and len(new.masks) > len(old.masks):
-        taken = sum(one.tokens for one in new.masks) - sum(one.tokens for one in old.masks)
+        taken = sum(mask.tokens for mask in new.masks) - sum(mask.tokens for mask in old.masks)
         print(f"{taken:,} tokens are taken down from step {step:,} on")
 
 

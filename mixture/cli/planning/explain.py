@@ -78,9 +78,9 @@ def _show(found: Explanation) -> None:
     for phase in found.phases:
         print(f"  {phase_words(phase, quote)}")
     print(f"\n{lineage_words(found)}")
-    for one in found.amendments:
-        print(f"\n{amendment_head(one)}")
-        for words in amendment_words(one, quote):
+    for amendment in found.amendments:
+        print(f"\n{amendment_head(amendment)}")
+        for words in amendment_words(amendment, quote):
             print(f"  {words}")
     print("\nCheckpoints that may go on under it:")
     for resumable in found.resumable:

@@ -35,7 +35,7 @@ def write_sequences(path: Path, sequences: Iterable[TracedSequence], attributes:
     schema = _schema(ROW)
     for name in names.values():
         schema = schema.append(pa.field(name, pa.string()))
-    _write(path, (row for one in sequences for row in _parts(one, names)), schema)
+    _write(path, (row for sequence in sequences for row in _parts(sequence, names)), schema)
 
 
 def _parts(one: TracedSequence, names: Mapping[str, str]) -> Iterator[dict[str, Any]]:
@@ -55,10 +55,10 @@ def _parts(one: TracedSequence, names: Mapping[str, str]) -> Iterator[dict[str, 
 def write_traces(path: Path, traces: Iterable[Trace], limit: int | None) -> None:
     """A row for each read of each document or range, at most that many of each."""
     rows = (
-        {"domain": one.domain, "document": None if one.document is None else one.document.id}
+        {"domain": trace.domain, "document": None if trace.document is None else trace.document.id}
         | {name: getattr(read, name) for name in READ}
-        for one in traces
-        for read in islice(one.reads(), limit)
+        for trace in traces
+        for read in islice(trace.reads(), limit)
     )
     _write(path, rows, _schema(PLACE))
 

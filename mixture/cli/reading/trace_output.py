@@ -42,14 +42,14 @@ def print_sequences(sequences: Iterator[TracedSequence], step: int) -> None:
 
     def rows() -> Iterator[tuple[object, ...]]:
         nonlocal count, tokens, down
-        for one in sequences:
-            count, tokens, down = count + 1, tokens + one.tokens, down + one.masked_tokens
-            documents.update((one.domain, part.document.first_token) for part in one.documents)
-            shown = ", ".join(map(_part_text, one.documents[:SHOWN_PARTS]))
-            more = len(one.documents) - SHOWN_PARTS
+        for sequence in sequences:
+            count, tokens, down = count + 1, tokens + sequence.tokens, down + sequence.masked_tokens
+            documents.update((sequence.domain, part.document.first_token) for part in sequence.documents)
+            shown = ", ".join(map(_part_text, sequence.documents[:SHOWN_PARTS]))
+            more = len(sequence.documents) - SHOWN_PARTS
             shown += f", and {more} more" if more > 0 else ""
-            shown += f"; {_of(one.masked_tokens, 'token')} {TAKEN_DOWN}" if one.masked_tokens else ""
-            yield printable(one.domain), *(f"{getattr(one, name):,}" for name in SHOWN_SEQUENCE), shown
+            shown += f"; {_of(sequence.masked_tokens, 'token')} {TAKEN_DOWN}" if sequence.masked_tokens else ""
+            yield printable(sequence.domain), *(f"{getattr(sequence, name):,}" for name in SHOWN_SEQUENCE), shown
 
     names = ("domain", *SHOWN_SEQUENCE, DOCUMENTS)
     there = rows()

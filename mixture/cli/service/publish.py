@@ -107,9 +107,9 @@ def _planned(spec: Spec, lock: Path | None) -> Plan:
     given = None if lock is None else read_lock(lock)
     if given is not None and (given.amends is not None or given.data.pools):
         return check_lock(given, spec)
-    planned = make_plan(spec)
-    planned.require()
-    return planned
+    plan = make_plan(spec)
+    plan.require()
+    return plan
 
 
 def _digits(text: str | None) -> str | None:

@@ -60,12 +60,12 @@ def site(
     check_date(named)
     site_index(out)  # what would be refused at the end is refused before the work
     mixtures = _mixtures(folders)
-    check_names([one.name for one in mixtures])
+    check_names([mixture.name for mixture in mixtures])
     with _progress(mixtures) as progress:
         made = write_site(
             out,
             named,
-            [SnapshotMixture(name=one.name, digest=one.digest) for one in mixtures],
+            [SnapshotMixture(name=mixture.name, digest=mixture.digest) for mixture in mixtures],
             site_files(mixtures, texts=ExampleTexts(examples)),
             progress=progress,
         )
@@ -101,7 +101,7 @@ def _mixtures(folders: Sequence[Path] | None) -> list[LoadedMixture]:
 @contextmanager
 def _progress(mixtures: Sequence[LoadedMixture]) -> Iterator[Callable[[SiteFile], None]]:
     """A line a mixture on standard error, when its pages are begun."""
-    names = {one.name for one in mixtures}
+    names = {mixture.name for mixture in mixtures}
 
     def update(file: SiteFile) -> None:
         folder, _, rest = file.path.partition("/")

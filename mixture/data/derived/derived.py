@@ -170,11 +170,11 @@ def _definition(store: Store) -> bytes | None:
 
 def _labels(store: Store, made: Sequence[MadeDomain]) -> Mapping[str, pa.Array[Any]]:
     """The columns of the source's catalog for each domain, and those of its own, which go before them."""
-    said = store.labels
+    labels = store.labels
     columns = made[0].columns if made else {}
-    row = {name: number for number, name in enumerate(said["domain"].to_pylist())}
-    taken = said.take([row[one.source] for one in made]).combine_chunks()
-    kept = [name for name in said.column_names if name not in ("domain", "tokenizer", *columns)]
+    row = {name: number for number, name in enumerate(labels["domain"].to_pylist())}
+    taken = labels.take([row[one.source] for one in made]).combine_chunks()
+    kept = [name for name in labels.column_names if name not in ("domain", "tokenizer", *columns)]
     own = {name: pa.array([one.columns[name] for one in made]) for name in columns}
     return {name: taken[name] for name in kept} | own
 

@@ -157,8 +157,8 @@ class _PackJob:
             files=tuple(writer.files),
         )
         columns = {PACKED: self.sequence_length, PADDING: laid.report.padding}
-        made = MadeDomain(self.name, record, self._documents, columns)
-        return _Packed(self.domain, (made,), laid.report)
+        made_domain = MadeDomain(self.name, record, self._documents, columns)
+        return _Packed(self.domain, (made_domain,), laid.report)
 
     @property
     def _documents(self) -> Path:

@@ -139,13 +139,13 @@ class _SplitJob:
                 for number, first, stored, length in zip(*(column.tolist() for column in columns), strict=True):
                     parts[number].copy(reader, first, stored, length)
                 advance(self.domain, int(some.stored.sum()) * reader.dtype.itemsize)
-        made = [
+        made_domains = [
             MadeDomain(
                 self.name, part.record(), part.documents, {"split_of": self.name, "longer_than": low, "at_most": high}
             )
             for part, (low, high) in zip(parts, self.ranges, strict=True)
         ]
-        return _Split(self.domain, tuple(made))
+        return _Split(self.domain, tuple(made_domains))
 
     def _part_of(self, lengths: NDArray[np.int64]) -> NDArray[np.int64]:
         """Which of the domains documents of these lengths go to."""

@@ -132,26 +132,26 @@ class RunWriter:
         file = f"{self._files:05d}"
         path = self._making.folder / file
         entries = self._sorted()
-        keys = np.frombuffer(b"".join(one.key for one in entries), ">u8").astype(np.uint64).reshape(-1, 2)
-        lengths = np.array([len(one.tokens) for one in entries], np.int64)
+        keys = np.frombuffer(b"".join(entry.key for entry in entries), ">u8").astype(np.uint64).reshape(-1, 2)
+        lengths = np.array([len(entry.tokens) for entry in entries], np.int64)
         starts = np.cumsum(lengths) - lengths
         columns: dict[str, Any] = {
             "key_high": keys[:, 0],
             "key_low": keys[:, 1],
             "start": starts,
             "tokens": lengths,
-            "id": pa.array([one.id for one in entries], pa.large_string()),
-            "file": pa.array([one.file for one in entries], pa.large_string()),
-            "row": pa.array([one.row for one in entries], pa.int64()),
-            "byte": pa.array([one.byte for one in entries], pa.int64()),
+            "id": pa.array([entry.id for entry in entries], pa.large_string()),
+            "file": pa.array([entry.file for entry in entries], pa.large_string()),
+            "row": pa.array([entry.row for entry in entries], pa.int64()),
+            "byte": pa.array([entry.byte for entry in entries], pa.int64()),
         }
-        if any(one.chance is not None for one in entries):
-            columns[CHANCE] = pa.array([one.chance for one in entries], pa.uint64())
+        if any(entry.chance is not None for entry in entries):
+            columns[CHANCE] = pa.array([entry.chance for entry in entries], pa.uint64())
         for number, name in enumerate(self._attributes):
-            columns[ATTRIBUTE + name] = pa.array([one.attributes[number] for one in entries], pa.large_string())
+            columns[ATTRIBUTE + name] = pa.array([entry.attributes[number] for entry in entries], pa.large_string())
         with path.with_suffix(".tokens").open("wb") as tokens:
-            for one in entries:
-                tokens.write(one.tokens.data)
+            for entry in entries:
+                tokens.write(entry.tokens.data)
         table = pa.table(columns)
         with pa.OSFile(str(path.with_suffix(".arrow")), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
             writer.write_table(table, len(table))
@@ -167,6 +167,6 @@ class RunWriter:
     def _sorted(self) -> list[Entry]:
         """In order of group, then of key. Most runs are of one group."""
         together: dict[tuple[str, bool], list[Entry]] = {}
-        for one in self._entries:
-            together.setdefault(one.group, []).append(one)
+        for entry in self._entries:
+            together.setdefault(entry.group, []).append(entry)
         return [one for group in sorted(together) for one in sorted(together[group], key=lambda one: one.key)]

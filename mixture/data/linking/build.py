@@ -48,12 +48,14 @@ def build_catalog(
     if read.vocabulary > 1 << int(head.dtype.removeprefix("uint")):
         message = f"dtype: a vocabulary of {read.vocabulary:,} does not go into {head.dtype}"
         raise StoreError(message, code="dtype-too-small", place=read.place, hint="uint32 does, or leave it out")
-    planned = [PlannedDomain(source, tuple(finder.files(source))) for source in read.domains]
+    planned_domains = [PlannedDomain(source, tuple(finder.files(source))) for source in read.domains]
     with workplace(out_path) as work:
         made = Work(work, base, threads, progress)
-        manifest = made.write(Making(head, planned, base=base, before=None), range(len(planned)), is_full=full)
+        manifest = made.write(
+            Making(head, planned_domains, base=base, before=None), range(len(planned_domains)), is_full=full
+        )
         publish(made.folder, out_path)
-    return CatalogReport(out_path, manifest, sum(len(one.files) for one in planned))
+    return CatalogReport(out_path, manifest, sum(len(one.files) for one in planned_domains))
 
 
 def add_domain(

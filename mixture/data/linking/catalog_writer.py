@@ -131,7 +131,7 @@ class Making:
             attributes={},
             tokenizer=self._head.tokenizer.name,
             definition=self._head.definition,
-            labels=label_columns([one.source.labels for one in self._domains]),
+            labels=label_columns([domain.source.labels for domain in self._domains]),
         )
         manifest = LinkedManifest(
             tokenizer=self._head.tokenizer,
@@ -148,20 +148,20 @@ class Making:
     def _check_stores(self) -> None:
         """Refuse stores that were made with another tokenizer."""
         ours = self._head
-        for one in self._domains:
-            how = one.source.how
+        for domain in self._domains:
+            how = domain.source.how
             if how.format is not LinkedFormat.STORE or how.path is None:
                 continue
-            if _is_kept(one.files):
+            if _is_kept(domain.files):
                 continue
             path = linked_path(self._base, how.path)
-            with naming(one.source.name):
+            with naming(domain.source.name):
                 theirs = domain_of(path, how.domain or "").manifest
             found = (theirs.tokenizer.name, theirs.tokenizer.vocabulary, theirs.end_of_document.token)
             expected = (ours.tokenizer.name, ours.tokenizer.vocabulary, ours.end_of_document)
             if found != expected:
                 words = "the tokenizer '{}', a vocabulary of {:,}, and {:,} for end-of-document"
-                message = f"domain '{one.source.name}': the store has {words.format(*found)}"
+                message = f"domain '{domain.source.name}': the store has {words.format(*found)}"
                 hint = f"the catalog says {words.format(*expected)}"
                 raise StoreError(message, code="tokenizer-differs", place=Place(file=path), hint=hint)
 

@@ -87,7 +87,7 @@ class Finder:
             message = (
                 f"domain {quote(source.name)}: {quote(file)} is among its files, and {posixpath.basename(path)} is not"
             )
-            named = next((one for one in source.how.patterns if one.endswith(".idx")), file)
+            named = next((pattern for pattern in source.how.patterns if pattern.endswith(".idx")), file)
             hint = _meant(f"{named.removesuffix('.idx')}.bin") if is_there(path) else "it is not there"
             raise IngestError(message, code="no-files", place=_place(source), hint=hint)
 
@@ -116,9 +116,9 @@ class Finder:
             assert how.path is not None
             assert how.domain is not None
             with naming(source.name):
-                found = domain_of(linked_path(self._base, how.path), how.domain)
+                domain = domain_of(linked_path(self._base, how.path), how.domain)
             is_distant = isinstance(located(how.path), Address)
-            names = [f"{how.path}/{file.file}" for file in found.domain.files]
+            names = [f"{how.path}/{file.file}" for file in domain.domain.files]
             yield from names if is_distant else map(glob.escape, names)
             return
         for pattern in how.patterns:

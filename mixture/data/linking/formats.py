@@ -17,8 +17,8 @@ def files_beside(path: str, how: How) -> list[str]:
         case LinkedFormat.MEGATRON:
             return [megatron.index_of(path)]
         case LinkedFormat.NPY:
-            found = offsets.file_of(path, how.documents)
-            return [] if found is None else [found]
+            file = offsets.file_of(path, how.documents)
+            return [] if file is None else [file]
         case LinkedFormat.STORE:
             return [posixpath.join(posixpath.dirname(posixpath.dirname(path)), MANIFEST)]
         case _:

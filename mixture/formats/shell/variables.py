@@ -298,7 +298,7 @@ def braces(word: str, place: Place | None) -> list[str]:
             continue
         if commas:
             edges = [start, *commas, end]
-            parts = [made for a, b in pairwise(edges) for made in braces(word[a + 1 : b], place)]
+            parts = [brace for a, b in pairwise(edges) for brace in braces(word[a + 1 : b], place)]
         elif match := _RANGE.fullmatch(word, start + 1, end):
             parts = _numbers(*match.groups())
         elif match := _LETTERS.fullmatch(word, start + 1, end):

@@ -49,10 +49,10 @@ def _read(source: SourceFile, unit: WeightUnit) -> Declared:
         "seed": optional(whole),
         **left_out.keys("stopping_strategy", "info", "split"),
     }
-    said = read_fields(root, readers, required=("datasets",))
-    datasets = said["datasets"]
+    fields = read_fields(root, readers, required=("datasets",))
+    datasets = fields["datasets"]
     # Without probabilities it takes an example of each in turn.
-    probabilities = said.get("probabilities") or [Fraction(1)] * len(datasets)
+    probabilities = fields.get("probabilities") or [Fraction(1)] * len(datasets)
     if len(datasets) != len(probabilities):
         message = f"{len(datasets):,} datasets and {len(probabilities):,} probabilities"
         refuse(root.place, message, code="weights-missing", hint="give each dataset one")
@@ -63,7 +63,7 @@ def _read(source: SourceFile, unit: WeightUnit) -> Declared:
         phases=(DeclaredPhase(dict(zip(datasets, probabilities, strict=True)), root.place, name=phase_name(source)),),
         keyed_by=KeyedBy.PATH,
         unit=unit,
-        seed=said.get("seed"),
+        seed=fields.get("seed"),
         remarks=left_out.remarks(),
     )
 

@@ -244,7 +244,7 @@ def _phases(
     starts = sorted({part.first_step for held in (weights, batches) for part in held})
     starts = [step for step in starts if steps is None or step < steps]
     for first, end in zip(starts, [*starts[1:], steps], strict=True):
-        part = next(one for one in reversed(weights) if one.first_step <= first)
+        part = next(weight for weight in reversed(weights) if weight.first_step <= first)
         batch = next((one.value for one in reversed(batches) if one.first_step <= first), None)
         yield DeclaredPhase(
             weights=part.value,

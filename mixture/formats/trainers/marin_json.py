@@ -81,24 +81,24 @@ def _read(source: SourceFile, unit: WeightUnit) -> Declared:
         **left_out.keys("candidate_store_uri", "source_page", "source_run", "source_results", "source_file"),
         **left_out.keys("weights_from", "swarm_id", "hf_revision", "hf_dataset"),
     }
-    said = read_fields(root, readers, required=("phase0_weights",))
+    fields = read_fields(root, readers, required=("phase0_weights",))
     places = {key.text: key.place for key, _ in root.entries} if isinstance(root, MappingNode) else {}
     for i, key in enumerate(phases):
         if key != f"phase{i}_weights":
             refuse(places[key], f"phase{i}_weights is missing before it", code="phase-missing")
-    budgets = said.get("phase_budgets", [None] * len(phases))
+    budgets = fields.get("phase_budgets", [None] * len(phases))
     if len(budgets) != len(phases):
         message = f"{len(budgets):,} budgets for {len(phases):,} phases"
         refuse(places["phase_budgets"], message, code="phases-miss-budget", hint="give each phase one")
     return Declared(
         phases=tuple(
-            DeclaredPhase(said[key], places[key], name=f"phase{i}", tokens=budgets[i]) for i, key in enumerate(phases)
+            DeclaredPhase(fields[key], places[key], name=f"phase{i}", tokens=budgets[i]) for i, key in enumerate(phases)
         ),
         keyed_by=KeyedBy.DOMAIN,
         unit=unit,
-        name=said.get("candidate"),
-        tokenizer=said.get("tokenizer"),
-        tokens=said.get("available_tokens", {}),
+        name=fields.get("candidate"),
+        tokenizer=fields.get("tokenizer"),
+        tokens=fields.get("available_tokens", {}),
         remarks=left_out.remarks(),
     )
 

@@ -78,10 +78,10 @@ def read_per_split(source: SourceFile, unit: WeightUnit) -> Declared:
     if isinstance(root, MappingNode) and root.entries and all(map(_is_bank_row, root.entries)):
         return _read_bank(root, source, unit)
     words, others = train_words(source)
-    said = Remark("splits-left-out", f"a spec has no place for the blends of {' and '.join(others)}")
+    remark = Remark("splits-left-out", f"a spec has no place for the blends of {' and '.join(others)}")
     blend = blend_of(words, source.place)
     phase = DeclaredPhase(blend.weights, source.place, name=phase_name(source), epochs=blend.epochs)
-    return _declared(phase, unit, ((said,) if others else ()) + blend.remarks)
+    return _declared(phase, unit, ((remark,) if others else ()) + blend.remarks)
 
 
 def _is_bank_row(entry: tuple[Scalar, Node]) -> bool:
@@ -110,10 +110,10 @@ def named_list(text: str) -> list[str]:
 
 def train_words(source: SourceFile) -> tuple[Words, list[str]]:
     """The blend of the training split, and the names of the others that have one."""
-    said = read_fields(root_of(source), dict.fromkeys(_SPLITS, _split), required=("train",))
-    if not said["train"]:
+    fields = read_fields(root_of(source), dict.fromkeys(_SPLITS, _split), required=("train",))
+    if not fields["train"]:
         refuse_at(source.place, "the training split has no blend", "blend-missing", '{"train": ["0.7", "web"], …}')
-    return said["train"], [name for name in ("valid", "test") if said.get(name)]
+    return fields["train"], [name for name in ("valid", "test") if fields.get(name)]
 
 
 def _split(node: Node) -> Words:

@@ -80,8 +80,8 @@ def _read(source: SourceFile, unit: WeightUnit) -> Declared:
         "seed": optional(whole),
         **left_out.keys("processes", "dtype", "render_tables", "quiet", _CLASS),
     }
-    said = read_fields(root, readers, alternatives=_SOURCES)
-    sources = next((said[key] for key in _SOURCES if key in said), None)
+    fields = read_fields(root, readers, alternatives=_SOURCES)
+    sources = next((fields[key] for key in _SOURCES if key in fields), None)
     if sources is None:
         refuse(root.place, "the key 'sources' is missing", code="missing-key")
     weights: dict[str, Fraction] = {}
@@ -98,15 +98,15 @@ def _read(source: SourceFile, unit: WeightUnit) -> Declared:
         weights,
         root.place,
         name=phase_name(source),
-        tokens=next((said[key] for key in _TOKENS if key in said), None),
-        sequence_length=said.get("sequence_length"),
-        batch_tokens=said.get("global_batch_size"),
+        tokens=next((fields[key] for key in _TOKENS if key in fields), None),
+        sequence_length=fields.get("sequence_length"),
+        batch_tokens=fields.get("global_batch_size"),
     )
     return Declared(
         phases=(phase,),
         keyed_by=KeyedBy.DOMAIN,
         unit=unit,
-        seed=said.get("seed"),
+        seed=fields.get("seed"),
         remarks=left_out.remarks(),
     )
 

@@ -89,14 +89,16 @@ def amend(
 def _from(data: ScheduleData, step: int, *, until: int = 0, weights: tuple[int, ...] | None = None) -> ScheduleData:
     """The segments of a run from a step on, those before `until` with other weights."""
     segments: list[Segment] = []
-    for one in data.segments:
-        first, end = max(one.first_step, step), one.end_step
+    for segment in data.segments:
+        first, end = max(segment.first_step, step), segment.end_step
         if first >= end:
             continue
         parts = [first, *([until] if first < until < end else []), end]
         for a, b in pairwise(parts):
-            own = weights if weights is not None and a < until else one.weights
-            segments.append(Segment(a, b - a, one.sequence_length, own, one.skip if a == one.first_step else 0))
+            own = weights if weights is not None and a < until else segment.weights
+            segments.append(
+                Segment(a, b - a, segment.sequence_length, own, segment.skip if a == segment.first_step else 0)
+            )
     return replace(data, segments=tuple(segments))
 
 

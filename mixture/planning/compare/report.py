@@ -222,7 +222,7 @@ def _side(side: Side) -> SideReport:
         "tokens": side.run.whole,
         "lengths": [{"first_step": first, "sequence_length": length} for first, length in side.lengths],
         "batches": [{"first_step": batch.first_step, "sequences": batch.sequences} for batch in side.data.batches],
-        "amendments": [{"step": one.step, "lock": one.lock, "reason": one.reason} for one in side.amends],
+        "amendments": [{"step": amend.step, "lock": amend.lock, "reason": amend.reason} for amend in side.amends],
         "refusals": sorted({finding.code.value for finding in side.refusals}),
     }
 

@@ -86,7 +86,9 @@ class Look:
 
     def __init__(self, lock: Lock) -> None:
         self._lock, self._data = lock, lock.data
-        self._handoffs: dict[int, SegmentHandoff] = {one.first_step: one for one in lock.schedule().handoffs()}
+        self._handoffs: dict[int, SegmentHandoff] = {
+            handoff.first_step: handoff for handoff in lock.schedule().handoffs()
+        }
         self._masked: dict[int, dict[str, int]] = defaultdict(lambda: defaultdict(int))
         for mask in lock.masks:
             self._masked[mask.first_step][mask.domain] += mask.tokens
@@ -162,5 +164,5 @@ class Look:
 
     def _weights_until(self, step: int) -> int:
         segments = self._data.segments_from(step)
-        others = (one.first_step for one in segments if one.weights != segments[0].weights)
+        others = (segment.first_step for segment in segments if segment.weights != segments[0].weights)
         return next(others, self._data.steps)

@@ -128,7 +128,7 @@ def explain(lock: Lock, *, ancestors: Iterable[Lock] = ()) -> Explanation:
     schedule, line = lock.schedule(), lineage_of(lock)
     bounds = [phase.first_step for phase in lock.phases] + [lock.data.steps]
     read = [int(schedule.tokens(step).sum()) for step in bounds]
-    held = {one.digest: one for one in ancestors}
+    held = {ancestor.digest: ancestor for ancestor in ancestors}
     parts = _parts(lock, line, held.values())
     pooled = [domain for domain in lock.data.domains if domain.pool_tokens is not None]
     return Explanation(
@@ -174,15 +174,15 @@ def resumable(lock: Lock, parts_at: Mapping[str, int] | None = None) -> tuple[Re
 
 def _parts(lock: Lock, line: Sequence[Amends], ancestors: Iterable[Lock]) -> dict[str, int]:
     known, found = {one.lock for one in line}, {}
-    for one in ancestors:
-        if one.digest not in known:
+    for ancestor in ancestors:
+        if ancestor.digest not in known:
             raise LockError(
-                f"the lock {one.digest} is none that {lock.digest} was amended from",
+                f"the lock {ancestor.digest} is none that {lock.digest} was amended from",
                 code="not-an-ancestor",
                 hint="`mixture diff` compares any two locks",
-                digest=one.digest,
+                digest=ancestor.digest,
             )
-        found[one.digest] = parting_step(one, lock)
+        found[ancestor.digest] = parting_step(ancestor, lock)
     return found
 
 

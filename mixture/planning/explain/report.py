@@ -164,7 +164,7 @@ def explanation_json(found: Explanation) -> ExplanationReport:
         "masked_tokens": found.masked_tokens,
         "pools": None if found.pools is None else _pools(found.pools),
         "phases": [_phase(phase) for phase in found.phases],
-        "amendments": [amendment_json(one) for one in found.amendments],
+        "amendments": [amendment_json(amendment) for amendment in found.amendments],
         "resumable": [resumable_json(one) for one in found.resumable],
     }
 
@@ -223,8 +223,8 @@ def _change(change: Change) -> ChangeReport:
         "domains_moved": change.moved,
         "weights_until": change.weights_until,
         "movers": [
-            {"domain": one.domain, "before": json_value(one.before), "after": json_value(one.after)}
-            for one in change.movers
+            {"domain": mover.domain, "before": json_value(mover.before), "after": json_value(mover.after)}
+            for mover in change.movers
         ],
         "skip_sequences": change.skip_sequences,
         "tokens_skipped": change.tokens_skipped,

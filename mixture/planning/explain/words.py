@@ -100,8 +100,8 @@ def _change_words(change: Change, quote: Quote) -> Iterator[str]:
         yield f"A step has {counted(batch, 'sequence')} and no longer {old_batch:,}."
     if change.moved:
         moved = [
-            f"{quote(one.domain)} {percent(one.before, digits=4)} → {percent(one.after, digits=4)}"
-            for one in change.movers
+            f"{quote(mover.domain)} {percent(mover.before, digits=4)} → {percent(mover.after, digits=4)}"
+            for mover in change.movers
         ]
         yield (
             f"Weights: half-L1 distance {decimal(change.half_l1, digits=4)}, {counted(change.moved, 'domain')} moved:"

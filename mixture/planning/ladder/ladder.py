@@ -132,7 +132,9 @@ def _plan(full: Plan, size: RungSize) -> Plan:
     spec = with_full_shares(spec, full.phases, [domain.name for domain in full.domains])
     plan = make_plan(spec, full.inputs)
     unread = FindingCode.NEVER_READ
-    if unread not in {one.code for one in plan.refusals} or unread in {one.code for one in full.refusals}:
+    if unread not in {refusal.code for refusal in plan.refusals} or unread in {
+        refusal.code for refusal in full.refusals
+    }:
         return plan
     return make_plan(spec.model_copy(update={"accept": (*spec.accept, unread)}), full.inputs)
 

@@ -121,13 +121,13 @@ def _with_transitions(rung: Spec, full: Sequence[PhaseSteps]) -> Iterator[Phase]
     """The phases of a rung, transitions scaled with them; `full` are those of the full run, laid out."""
     laid = lay_out(rung)
     for i, phase in enumerate(rung.phases):
-        asked = phase.transition
-        if asked is None:
+        transition = phase.transition
+        if transition is None:
             yield phase
             continue
-        steps = round_half_up(asked.steps * _asked_steps(laid, i) / _asked_steps(full, i))
+        steps = round_half_up(transition.steps * _asked_steps(laid, i) / _asked_steps(full, i))
         steps = max(1, min(steps, laid[i].steps))
-        yield phase.model_copy(update={"transition": Transition(steps=steps, parts=min(asked.parts, steps))})
+        yield phase.model_copy(update={"transition": Transition(steps=steps, parts=min(transition.parts, steps))})
 
 
 def _asked_steps(phases: Sequence[PhaseSteps], index: int) -> Fraction:

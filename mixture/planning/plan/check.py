@@ -203,7 +203,7 @@ def _check_content(lock: Lock, plan: Plan, content: Mapping[str, str | None]) ->
 
 def _differences(lock: Lock, plan: Plan) -> Iterator[tuple[str, str, object, object]]:
     """What differs, as a person would say it: (what, where it stands in the spec, in the lock, now)."""
-    yield from (found for found in _pairs(lock, plan) if found[2] != found[3])
+    yield from (pair for pair in _pairs(lock, plan) if pair[2] != pair[3])
 
 
 def _pairs(lock: Lock, plan: Plan) -> Iterator[tuple[str, str, object, object]]:

@@ -50,7 +50,7 @@ def schedule_data(draft: Draft, weights: Sequence[tuple[int, ...]], pools: Mappi
 
 def _block_tokens(spec: Spec, lengths: Collection[int]) -> int:
     unit = lcm(*lengths)
-    asked = spec.shuffle.block_tokens
+    block_tokens = spec.shuffle.block_tokens
     named = " and of ".join(format_count(length) for length in sorted(lengths))
     if unit > MOST_BLOCK_TOKENS:
         raise SpecError(
@@ -60,16 +60,16 @@ def _block_tokens(spec: Spec, lengths: Collection[int]) -> int:
             hint="lengths that are multiples of each other share small blocks",
             lengths=sorted(lengths),
         )
-    if asked is None:
+    if block_tokens is None:
         return -(-LEAST_BLOCK_TOKENS // unit) * unit
-    if asked % unit:
-        near = [n * unit for n in (asked // unit, asked // unit + 1) if n]
+    if block_tokens % unit:
+        near = [n * unit for n in (block_tokens // unit, block_tokens // unit + 1) if n]
         raise SpecError(
-            f"a block of {format_count(asked)} tokens does not hold whole sequences of {named} tokens",
+            f"a block of {format_count(block_tokens)} tokens does not hold whole sequences of {named} tokens",
             code="block-not-multiple",
             place=spec.place("shuffle.block"),
             hint=f"near it: {' or '.join(f'{format_written(n)} tokens' for n in near)}",
-            block_tokens=asked,
+            block_tokens=block_tokens,
             near=near,
         )
-    return asked
+    return block_tokens

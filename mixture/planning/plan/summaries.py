@@ -67,7 +67,7 @@ def _message(worst: Sequence[Finding], domains: int) -> str:
     of_all = f"{len(worst):,} of {counted(domains, 'domain')}"
     match worst[0].code:
         case FindingCode.OVER_EPOCHS:
-            total = sum(one["tokens_missing"] for one in facts)
+            total = sum(fact["tokens_missing"] for fact in facts)
             shown = [
                 f"{one['domain']!r} {above(one['epochs'], one['max_epochs'])} times, allowed"
                 f" {decimal(one['max_epochs'], digits=4)}, {format_count(one['tokens_missing'])} tokens too many"

@@ -53,8 +53,8 @@ def parts_of(spec: Spec, phases: Sequence[PhaseSteps], weights: Sequence[PhaseWe
 
 
 def _stairs(spec: Spec, phase: PhaseSteps, old: PhaseWeights | None, new: PhaseWeights) -> Iterator[Part]:
-    asked = spec.phases[phase.index].transition
-    if asked is None or not phase.steps:
+    transition = spec.phases[phase.index].transition
+    if transition is None or not phase.steps:
         yield Part(phase, new, new, Fraction(1), "")
         return
     path = f"phases[{phase.index}].transition"
@@ -65,23 +65,23 @@ def _stairs(spec: Spec, phase: PhaseSteps, old: PhaseWeights | None, new: PhaseW
             place=spec.place(path),
             phase=phase.name,
         )
-    if asked.steps > phase.steps:
+    if transition.steps > phase.steps:
         raise SpecError(
-            f"the transition has {format_count(asked.steps)} steps, phase {phase.name!r} has"
+            f"the transition has {format_count(transition.steps)} steps, phase {phase.name!r} has"
             f" {format_count(phase.steps)}",
             code="transition-too-long",
             place=spec.place(f"{path}.steps"),
             hint=f"at most {format_written(phase.steps)} steps, all of the phase",
             phase=phase.name,
-            steps=asked.steps,
+            steps=transition.steps,
             most=phase.steps,
         )
-    ends = [round_half_up(Fraction(j * asked.steps, asked.parts)) for j in range(asked.parts + 1)]
-    for j in range(1, asked.parts + 1):
+    ends = [round_half_up(Fraction(j * transition.steps, transition.parts)) for j in range(transition.parts + 1)]
+    for j in range(1, transition.parts + 1):
         laid = replace(phase, first_step=phase.first_step + ends[j - 1], steps=ends[j] - ends[j - 1])
-        yield Part(laid, old, new, Fraction(j, asked.parts + 1), path)
-    if asked.steps < phase.steps:
-        laid = replace(phase, first_step=phase.first_step + asked.steps, steps=phase.steps - asked.steps)
+        yield Part(laid, old, new, Fraction(j, transition.parts + 1), path)
+    if transition.steps < phase.steps:
+        laid = replace(phase, first_step=phase.first_step + transition.steps, steps=phase.steps - transition.steps)
         yield Part(laid, old, new, Fraction(1), path)
 
 

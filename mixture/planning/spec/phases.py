@@ -90,12 +90,12 @@ def _read_phase(node: Node, *, earlier_phases: Collection[str]) -> Phase:
 
 
 def _read_transition(node: Node) -> Transition:
-    found = Transition(**_TRANSITION.read(node))
-    if found.parts > found.steps:
-        message = f"{found.parts:,} parts of {found.steps:,} steps: a part has at least one step"
-        hint = f"at most {found.steps:,} parts are right here"
-        refuse(node.place, message, code="transition-parts", hint=hint, steps=found.steps, parts=found.parts)
-    return found
+    transition = Transition(**_TRANSITION.read(node))
+    if transition.parts > transition.steps:
+        message = f"{transition.parts:,} parts of {transition.steps:,} steps: a part has at least one step"
+        hint = f"at most {transition.steps:,} parts are right here"
+        refuse(node.place, message, code="transition-parts", hint=hint, steps=transition.steps, parts=transition.parts)
+    return transition
 
 
 def _refuse_first(node: Node) -> None:

@@ -80,17 +80,17 @@ class ChangedWeights:
         self, value: str, share: Fraction, members: Sequence[str], present: Mapping[str, Fraction]
     ) -> dict[str, Fraction]:
         """A group's share by domain: in proportion to the present shares, or to the tokens if these are all 0."""
-        total, scales = sum(present[one] for one in members), dict(present)
+        total, scales = sum(present[member] for member in members), dict(present)
         if not total and share:
             tokens = {domain.name: domain.tokens for domain in self.original.data.domains}
-            scales = {one: Fraction(tokens[one]) for one in members}
+            scales = {member: Fraction(tokens[member]) for member in members}
             total = sum(scales.values(), Fraction(0))
             if not total:
                 raise SpecError(f"the domains of {value!r} have no tokens", code="group-empty", hint="leave it at 0")
             self.remarks.append(
                 f"phase {self._name!r}: {value!r} had no weight: its {len(members)} domains are weighed by their tokens"
             )
-        return {one: share * scales[one] / total if share else Fraction(0) for one in members}
+        return {member: share * scales[member] / total if share else Fraction(0) for member in members}
 
     def _rest(self, changed: Mapping[str, Fraction], present: Mapping[str, Fraction]) -> dict[str, Fraction]:
         """The shares of all other domains: the rest, in proportion to their present shares."""

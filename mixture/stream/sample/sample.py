@@ -105,9 +105,9 @@ def choose_sample(lock: Lock, tokens: int, *, phase: str | None = None) -> Sampl
 
 
 def _phases(lock: Lock, name: str | None) -> tuple[LockPhase, ...]:
-    phases = tuple(one for one in lock.phases if one.steps and name in (None, one.name))
+    phases = tuple(phase for phase in lock.phases if phase.steps and name in (None, phase.name))
     if not phases:
-        names = [one.name for one in lock.phases if one.steps]
+        names = [phase.name for phase in lock.phases if phase.steps]
         raise StreamError(
             f"the run has no phase {name!r}",
             code="unknown-phase",
@@ -118,13 +118,13 @@ def _phases(lock: Lock, name: str | None) -> tuple[LockPhase, ...]:
 
 
 def _lengths(schedule: Schedule, phases: tuple[LockPhase, ...]) -> list[int]:
-    return sorted({schedule.length_of(one.first_step) for one in phases})
+    return sorted({schedule.length_of(phase.first_step) for phase in phases})
 
 
 def _drawn(schedule: Schedule, phases: tuple[LockPhase, ...]) -> tuple[I64, I64]:
     """Sequences of each domain before each phase, and in it: int64 [phases, domains]."""
-    before = np.array([schedule.counts(one.first_step) for one in phases])
-    after = np.array([schedule.counts(one.end_step) for one in phases])
+    before = np.array([schedule.counts(phase.first_step) for phase in phases])
+    after = np.array([schedule.counts(phase.end_step) for phase in phases])
     return before, after - before
 
 

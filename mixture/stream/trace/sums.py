@@ -87,9 +87,9 @@ def read_so_far(lock: Lock, store: Store, step: int, *, by: str = DOMAIN) -> Rea
                     column=by,
                 )
     values = dict.fromkeys(value for value, _ in sums)
-    found = [ReadValue(value, *(sums[value, name] for name in SUMS)) for value in values]
-    found.sort(key=lambda one: (-one.tokens_with_repeats, one.value is None, str(one.value)))
-    return ReadSoFar(step, by, tuple(found))
+    read_values = [ReadValue(value, *(sums[value, name] for name in SUMS)) for value in values]
+    read_values.sort(key=lambda one: (-one.tokens_with_repeats, one.value is None, str(one.value)))
+    return ReadSoFar(step, by, tuple(read_values))
 
 
 class _DomainRead:

@@ -66,16 +66,18 @@ class Past:
         """The part of phases that is to come."""
         step = self.amendment.step
         return tuple(
-            one if one.first_step >= step else replace(one, first_step=step, steps=one.end_step - step)
-            for one in phases
-            if one.end_step > step
+            phase if phase.first_step >= step else replace(phase, first_step=step, steps=phase.end_step - step)
+            for phase in phases
+            if phase.end_step > step
         )
 
     def phases(self) -> tuple[PlannedPhase, ...]:
         """The lock's phases as they run up to the step."""
         lock, step = self.amendment.lock, self.amendment.step
         held = [
-            replace(one, steps=min(one.steps, step - one.first_step)) for one in lock.phases if one.first_step < step
+            replace(phase, steps=min(phase.steps, step - phase.first_step))
+            for phase in lock.phases
+            if phase.first_step < step
         ]
         return tuple(_planned(lock, one, len(self.domains)) for one in held if one.steps)
 
@@ -248,7 +250,11 @@ def _planned(lock: Lock, phase: LockPhase, num_domains: int) -> PlannedPhase:
     """A phase of a lock as a plan has it. Where it has several sets of weights, their mean over its steps."""
     data, end = lock.data, phase.first_step + phase.steps
     batch = [one for one in data.batches if one.first_step <= phase.first_step][-1]
-    inside = [one for one in data.segments if one.first_step < end and phase.first_step < one.first_step + one.steps]
+    inside = [
+        segment
+        for segment in data.segments
+        if segment.first_step < end and phase.first_step < segment.first_step + segment.steps
+    ]
     steps = [min(one.first_step + one.steps, end) - max(one.first_step, phase.first_step) for one in inside]
     extra = num_domains - len(data.domains)
     weighed = zip(*([n * weight for weight in one.weights] for n, one in zip(steps, inside, strict=True)), strict=True)

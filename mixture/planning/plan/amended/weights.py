@@ -97,10 +97,12 @@ def as_locked(lock: Lock, weights: Sequence[Integers]) -> list[Integers]:
 
     A transition's stairs lie between the weights of two phases, which a lock has rounded.
     """
-    known = dict.fromkeys(one.weights for one in lock.data.segments)
+    known = dict.fromkeys(segment.weights for segment in lock.data.segments)
     return [
-        next(((*own, *one[len(own) :]) for own in known if _is_rounded(own, one)), one)  # with domains that are new
-        for one in weights
+        next(
+            ((*own, *weight[len(own) :]) for own in known if _is_rounded(own, weight)), weight
+        )  # with domains that are new
+        for weight in weights
     ]
 
 
@@ -157,7 +159,7 @@ def moved_weights(
 
 def weight_findings(findings: Iterable[Finding]) -> list[Finding]:
     """Those of `moved_weights`: none, and no rule fits weights to come, where the lock's weights are to be kept."""
-    return [one for one in findings if one.code in (FindingCode.WEIGHTS_KEPT, FindingCode.WEIGHTS_MOVED)]
+    return [finding for finding in findings if finding.code in (FindingCode.WEIGHTS_KEPT, FindingCode.WEIGHTS_MOVED)]
 
 
 def _unfitted(weights: Weights) -> Weights:
@@ -171,8 +173,8 @@ def _unfitted(weights: Weights) -> Weights:
     if not isinstance(weights, Groups):
         return plain(weights)
     groups = tuple(
-        one.model_copy(update={"within": plain(one.within)}) if isinstance(one, WhereGroup) else one
-        for one in weights.groups
+        group.model_copy(update={"within": plain(group.within)}) if isinstance(group, WhereGroup) else group
+        for group in weights.groups
     )
     return weights.model_copy(update={"groups": groups})
 
@@ -198,7 +200,9 @@ def _ends(phases: Sequence[PhaseSteps], coming: Sequence[Part]) -> Mapping[int, 
         if not part.laid.steps:
             continue
         if part.toward < 1:
-            ends.setdefault(max(one.index for one in phases if one.steps and one.index < part.laid.index), part.old)
+            ends.setdefault(
+                max(phase.index for phase in phases if phase.steps and phase.index < part.laid.index), part.old
+            )
         ends[part.laid.index] = part.weights
     return ends
 

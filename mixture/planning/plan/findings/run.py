@@ -22,25 +22,25 @@ def budget_mismatch(spec: Spec, phases: Sequence[PhaseSteps], *, is_amended: boo
 
     So does what an amended run has read: where its spec describes that otherwise, a budget in tokens is missed.
     """
-    asked = spec.budget.tokens
-    if asked is None or (spec.budget.steps is None and not is_amended):
+    tokens = spec.budget.tokens
+    if tokens is None or (spec.budget.steps is None and not is_amended):
         return
     steps = phases[-1].end_step
     planned = sum(phase.tokens for phase in phases)
-    difference = planned - asked
+    difference = planned - tokens
     if not difference:
         return
     is_rounding = abs(difference) < phases[-1].batch_tokens
     yield Finding(
         FindingCode.BOUNDARY_ROUNDED if is_rounding else FindingCode.BUDGET_MISMATCH,
-        f"{format_count(steps)} steps read {format_count(planned)} tokens, the budget says {format_count(asked)}:"
+        f"{format_count(steps)} steps read {format_count(planned)} tokens, the budget says {format_count(tokens)}:"
         f" {format_count(abs(difference))} {'fewer' if difference < 0 else 'more'}"
         f"{', less than a step' if is_rounding else ''}",
         spec.place("budget.tokens"),
         None
         if is_rounding
         else f"write one of them, or name budget-mismatch in `accept`: then the {format_count(steps)} steps stand",
-        {"steps": steps, "tokens_planned": planned, "tokens_asked": asked, "difference": difference},
+        {"steps": steps, "tokens_planned": planned, "tokens_asked": tokens, "difference": difference},
     )
 
 
