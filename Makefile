@@ -77,8 +77,9 @@ fuzz: $(DEV) ## Fuzz the readers of files by coverage, for an hour or SECONDS=N
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check 'atheris>=3,<4'
 	$(VENV)/bin/python tests/fuzz/run.py --seconds $(or $(SECONDS),3600)
 
-openapi: $(DEV) ## Write api/openapi.json anew from the routes
+openapi: $(DEV) ## Write api/openapi.json from the routes, and docs/python.md from Python's public names
 	$(VENV)/bin/python -m mixture.api.openapi
+	$(VENV)/bin/python tests/docs/python_page.py
 
 golden: $(DEV) ## Make tests/golden anew from the oracle, at SCHEDULE_ORACLE
 	$(VENV)/bin/python tests/golden/make_golden.py

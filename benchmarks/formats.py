@@ -28,7 +28,7 @@ from mixture.data.store import Store, open_store
 from mixture.data.token_files import row_groups
 from mixture.lock import Lock
 from mixture.planning.plan import make_lock, make_plan
-from mixture.planning.spec import load_spec
+from mixture.planning.spec import read_spec
 from mixture.stream import LocalStream, open_stream
 
 FOLDER = Path("bench/formats")
@@ -109,7 +109,7 @@ def lock_over(store: Store, seed: int) -> Lock:
     """One phase over all of a store; no two formats read the same rows behind one another, out of the cache."""
     path = FOLDER / f"{store.path.name}.yaml"
     path.write_text(SPEC.format(store=store.path.name, seed=seed, length=LENGTH, batch=BATCH), encoding="utf-8")
-    return make_lock(make_plan(load_spec(path)))
+    return make_lock(make_plan(read_spec(path)))
 
 
 def read(stream: LocalStream) -> None:

@@ -32,7 +32,7 @@ from mixture.data.storage import ObjectOptions
 from mixture.data.store import Store, open_store
 from mixture.lock import Lock
 from mixture.planning.plan import make_lock, make_plan
-from mixture.planning.spec import load_spec
+from mixture.planning.spec import read_spec
 from mixture.stream import open_stream
 
 FOLDER = Path("bench/objects")
@@ -101,7 +101,7 @@ def lock_over(store: Store) -> Lock:
     """One phase over the whole store."""
     spec = FOLDER / "bench.yaml"
     spec.write_text(SPEC.format(store=store.path.name, length=LENGTH, batch=BATCH), encoding="utf-8")
-    return make_lock(make_plan(load_spec(spec)))
+    return make_lock(make_plan(read_spec(spec)))
 
 
 @contextmanager

@@ -23,7 +23,7 @@ from mixture.data.ingest import ingest
 from mixture.data.store import Store, open_store, write_holes
 from mixture.lock import Lock, read_lock
 from mixture.planning.plan import make_lock, make_plan
-from mixture.planning.spec import load_spec
+from mixture.planning.spec import read_spec
 from mixture.stream import open_stream
 
 FOLDER = Path("bench")
@@ -64,7 +64,7 @@ def lock_over(store: Store, folder: Path) -> Lock:
     """One phase over the whole store."""
     spec = folder / "bench.yaml"
     spec.write_text(SPEC.format(store=store.path.name, length=LENGTH, batch=BATCH, steps=100_000), encoding="utf-8")
-    return make_lock(make_plan(load_spec(spec)))
+    return make_lock(make_plan(read_spec(spec)))
 
 
 def one_map(store: Store, folder: Path) -> np.ndarray:

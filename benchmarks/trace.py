@@ -24,7 +24,7 @@ from mixture.data.ingest import ingest
 from mixture.data.store import Store, open_store, write_holes
 from mixture.lock import Lock, read_lock
 from mixture.planning.plan import make_lock, make_plan
-from mixture.planning.spec import load_spec
+from mixture.planning.spec import read_spec
 from mixture.stream import read_so_far, trace_documents, trace_step, trace_token
 
 T = TypeVar("T")
@@ -81,7 +81,7 @@ def make_run(folder: Path) -> Lock:
     """A run over the store of several epochs and two lengths."""
     spec = folder / "mixture.yaml"
     spec.write_text(SPEC.format(store=folder / "store"), encoding="utf-8")
-    return make_lock(make_plan(load_spec(spec)))
+    return make_lock(make_plan(read_spec(spec)))
 
 
 def measure(question: str, ask: Callable[[T], int], about: Sequence[T]) -> Taken:

@@ -28,7 +28,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mixture import ingest, load_spec, make_lock, make_plan, open_store, open_stream, write_lock
+from mixture import ingest, make_lock, make_plan, open_store, open_stream, read_spec, write_lock
 
 STEPS, SAVE_EVERY, TOLERANCE = 200, 10, 1e-5
 SPEC = """\
@@ -68,7 +68,7 @@ def prepare(folder: Path) -> None:
     (folder / "mixture.yaml").write_text(SPEC, encoding="utf-8")
     ingest(folder / "sources.yaml", folder / "store", processes=1)
     content = {name: domain.content for name, domain in open_store(folder / "store").domains.items()}
-    write_lock(make_lock(make_plan(load_spec(folder / "mixture.yaml")), content=content), folder / "mixture.lock.json")
+    write_lock(make_lock(make_plan(read_spec(folder / "mixture.yaml")), content=content), folder / "mixture.lock.json")
 
 
 def train(folder: Path, run: Path, rank: int, part: Part, meeting: str) -> None:

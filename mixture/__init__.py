@@ -5,23 +5,37 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mixture._version import __version__
-from mixture.errors import MixtureError
 
 if TYPE_CHECKING:
-    from mixture.data.derived import ExportFormat, export_store, pack_store, split_store
+    from mixture.data.derived import export_store, pack_store, split_store
     from mixture.data.ingest import ingest
-    from mixture.data.layout import LongDocuments
     from mixture.data.linking import add_domain, build_catalog, refresh_catalog
-    from mixture.data.storage import ObjectOptions
     from mixture.data.store import Store, open_store, verify_store
-    from mixture.formats import Exported, Given, Imported, export, format_of, import_mixture, read_file
-    from mixture.lock import Amendment, Lock, read_lock, write_lock
+    from mixture.errors import (
+        AmendError,
+        CatalogError,
+        ClusterError,
+        FormatError,
+        IngestError,
+        LockError,
+        MixtureError,
+        PlanError,
+        ScheduleError,
+        ServiceError,
+        SpecError,
+        StoreError,
+        StreamError,
+        UnitError,
+    )
+    from mixture.formats import export_mixture, import_mixture
+    from mixture.lock import Lock, read_lock, write_lock
     from mixture.planning.amend import amend
-    from mixture.planning.compare import Diff, diff
+    from mixture.planning.catalog import Catalog, read_catalog
+    from mixture.planning.compare import diff
     from mixture.planning.explain import explain
     from mixture.planning.ladder import make_ladder
     from mixture.planning.plan import Plan, check_lock, make_lock, make_plan
-    from mixture.planning.spec import Spec, load_spec
+    from mixture.planning.spec import Spec, read_spec
     from mixture.schedule import Schedule
     from mixture.stream import (
         Batch,
@@ -35,22 +49,20 @@ if TYPE_CHECKING:
         write_sample,
     )
 
-_HOMES = {
-    "mixture.data.derived": ("ExportFormat", "export_store", "pack_store", "split_store"),
-    "mixture.data.ingest": ("ingest",),
-    "mixture.data.layout": ("LongDocuments",),
-    "mixture.data.linking": ("add_domain", "build_catalog", "refresh_catalog"),
-    "mixture.data.storage": ("ObjectOptions",),
-    "mixture.data.store": ("Store", "open_store", "verify_store"),
-    "mixture.formats": ("Exported", "Given", "Imported", "export", "format_of", "import_mixture", "read_file"),
-    "mixture.lock": ("Amendment", "Lock", "read_lock", "write_lock"),
+NAMES = {
+    "mixture.planning.spec": ("Spec", "read_spec"),
+    "mixture.planning.catalog": ("Catalog", "read_catalog"),
+    "mixture.planning.plan": ("Plan", "check_lock", "make_lock", "make_plan"),
+    "mixture.lock": ("Lock", "read_lock", "write_lock"),
     "mixture.planning.amend": ("amend",),
-    "mixture.planning.compare": ("Diff", "diff"),
+    "mixture.planning.compare": ("diff",),
     "mixture.planning.explain": ("explain",),
     "mixture.planning.ladder": ("make_ladder",),
-    "mixture.planning.plan": ("Plan", "check_lock", "make_lock", "make_plan"),
-    "mixture.planning.spec": ("Spec", "load_spec"),
     "mixture.schedule": ("Schedule",),
+    "mixture.data.ingest": ("ingest",),
+    "mixture.data.store": ("Store", "open_store", "verify_store"),
+    "mixture.data.linking": ("add_domain", "build_catalog", "refresh_catalog"),
+    "mixture.data.derived": ("export_store", "pack_store", "split_store"),
     "mixture.stream": (
         "Batch",
         "Stream",
@@ -62,16 +74,36 @@ _HOMES = {
         "trace_token",
         "write_sample",
     ),
+    "mixture.formats": ("export_mixture", "import_mixture"),
+    "mixture.errors": (
+        "MixtureError",
+        "UnitError",
+        "SpecError",
+        "CatalogError",
+        "PlanError",
+        "AmendError",
+        "LockError",
+        "ScheduleError",
+        "StoreError",
+        "IngestError",
+        "ClusterError",
+        "FormatError",
+        "StreamError",
+        "ServiceError",
+    ),
 }
-_HOME = {name: home for home, names in _HOMES.items() for name in names}
+"""What a trainer and whoever plans its data need, by the package that has it: docs/python.md is made from this table.
+What few need is imported from its own package."""
+_HOME = {name: home for home, names in NAMES.items() for name in names}
 
 __all__ = [
-    "Amendment", "Batch", "Diff", "ExportFormat", "Exported", "Given", "Imported", "Lock", "LongDocuments",
-    "MixtureError", "ObjectOptions", "Plan", "Schedule", "Spec", "Store", "Stream", "__version__", "add_domain",
-    "amend", "build_catalog", "check_lock", "choose_sample", "diff", "explain", "export", "export_store",
-    "format_of", "import_mixture", "ingest", "load_spec", "make_ladder", "make_lock", "make_plan", "open_store",
-    "open_stream", "pack_store", "read_file", "read_lock", "read_so_far", "refresh_catalog", "split_store",
-    "trace_documents", "trace_step", "trace_token", "verify_store", "write_lock", "write_sample",
+    "__version__", "AmendError", "Batch", "Catalog", "CatalogError", "ClusterError", "FormatError",
+    "IngestError", "Lock", "LockError", "MixtureError", "Plan", "PlanError", "Schedule", "ScheduleError",
+    "ServiceError", "Spec", "SpecError", "Store", "StoreError", "Stream", "StreamError", "UnitError",
+    "add_domain", "amend", "build_catalog", "check_lock", "choose_sample", "diff", "explain", "export_mixture",
+    "export_store", "import_mixture", "ingest", "make_ladder", "make_lock", "make_plan", "open_store",
+    "open_stream", "pack_store", "read_catalog", "read_lock", "read_so_far", "read_spec", "refresh_catalog",
+    "split_store", "trace_documents", "trace_step", "trace_token", "verify_store", "write_lock", "write_sample",
 ]  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Context, Decimal
 from enum import StrEnum
 from fractions import Fraction
 from typing import Never
@@ -139,6 +140,22 @@ def format_exact(value: Fraction) -> str:
     digits = str(abs((value * 10**places).numerator)).rjust(places + 1, "0")
     text = f"{digits[:-places]}.{digits[-places:]}" if places else digits
     return f"-{text}" if value < 0 else text
+
+
+def decimal(x: Fraction, *, digits: int = 12) -> str:
+    """A fraction in plain decimal notation, rounded half up to so many significant digits: 1561004/5 is 312200.8.
+
+    No trailing zeros, no exponent, and no digit before the point is rounded away. To compute, take the exact ratio.
+    """
+    whole = len(str(abs(int(x))))
+    context = Context(prec=max(digits, whole), rounding=ROUND_HALF_UP)
+    text = f"{context.divide(Decimal(x.numerator), Decimal(x.denominator)):f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def percent(share: Fraction | None, *, digits: int = 12) -> str:
+    """A share as a percentage of so many significant digits, as `decimal` has them: 1/3 is 33.33%; nothing for None."""
+    return "" if share is None else f"{decimal(share * 100, digits=digits)}%"
 
 
 def quantity_pattern(units: Sequence[Unit], *, bare: bool) -> str:

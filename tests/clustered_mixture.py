@@ -14,7 +14,7 @@ from mixture.data.ingest import ingest
 from mixture.data.store import open_store
 from mixture.lock import write_lock
 from mixture.planning.plan import make_lock, make_plan
-from mixture.planning.spec import load_spec
+from mixture.planning.spec import read_spec
 
 PACKAGES = ("asyncio", "email", "encodings", "unittest", "tkinter", "xml")
 CLUSTERS, LEVELS = 4, 3
@@ -67,7 +67,7 @@ def _make(folder: Path) -> None:
     cluster(text / "sources.yaml", folder / "clusters", ClusterOptions(k=CLUSTERS, quality=LEVELS))
     ingest(folder / "clusters" / "sources.yaml", folder / "store")
     (folder / "mixture.yaml").write_text(SPEC, encoding="utf-8")
-    spec = load_spec(folder / "mixture.yaml")
+    spec = read_spec(folder / "mixture.yaml")
     store = open_store(folder / "store")
     content = {domain.name: domain.content for domain in store.domains.values()}
     write_lock(make_lock(make_plan(spec), content=content), folder / "mixture.lock.json")

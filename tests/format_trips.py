@@ -14,14 +14,14 @@ from mixture.formats import (
     Imported,
     SourceFile,
     WeightUnit,
-    export,
+    export_mixture,
     import_mixture,
     read_file,
 )
 from mixture.lock import Lock
 from mixture.planning.catalog import Catalog, read_catalog
 from mixture.planning.plan import Plan, make_lock, make_plan
-from mixture.planning.spec import load_spec
+from mixture.planning.spec import read_spec
 from mixture.schedule import Segment
 
 
@@ -38,7 +38,7 @@ def written(folder: Path, spec: str, cells: str) -> Written:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "cells.csv").write_text(cells, encoding="utf-8")
     (folder / "mixture.yaml").write_text(f"catalog: cells.csv\n{spec}", encoding="utf-8")
-    plan = make_plan(load_spec(folder / "mixture.yaml"))
+    plan = make_plan(read_spec(folder / "mixture.yaml"))
     return Written(make_lock(plan), plan.catalog)
 
 
@@ -74,12 +74,12 @@ def given_for(name: str, made: Written, unit: WeightUnit) -> Given:
 def trip(name: str, made: Written, folder: Path, *, unit: WeightUnit | None = None) -> tuple[Exported, Imported, Plan]:
     """An export, its import, and the plan of that."""
     form = FORMATS[name]
-    exported = export(made.lock, form, catalog=made.catalog, unit=unit)
+    exported = export_mixture(made.lock, form, catalog=made.catalog, unit=unit)
     paths = readable(exported, put(folder / "exported", exported.files))
     given = given_for(name, made, exported.unit)
     imported = import_mixture(form, [read_file(path) for path in paths], folder / "imported", given)
     spec, *_ = put(folder / "imported", imported.files)
-    return exported, imported, make_plan(load_spec(spec))
+    return exported, imported, make_plan(read_spec(spec))
 
 
 def weighed(plan: Plan | Lock) -> list[tuple[int, int, int, dict[str, int]]]:
@@ -100,7 +100,7 @@ def brought_in(
     file = SourceFile(folder / f"file.{'json' if text.lstrip()[:1] in '[{' else 'yaml'}", text, variables or {})
     imported = import_mixture(FORMATS[name], [file], folder, Given(**given))  # type: ignore[arg-type]
     spec, *_ = put(folder, imported.files)
-    return imported, make_plan(load_spec(spec))
+    return imported, make_plan(read_spec(spec))
 
 
 def catalog_of(folder: Path, text: str) -> Catalog:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mixture.lock import Lock, write_lock
 from mixture.planning.plan import make_lock, make_plan
-from mixture.planning.spec import load_spec
+from mixture.planning.spec import read_spec
 
 
 def write_mixture(folder: Path, spec: str, **tables: str) -> Lock:
@@ -15,6 +15,6 @@ def write_mixture(folder: Path, spec: str, **tables: str) -> Lock:
     for name, text in tables.items():
         (folder / f"{name}.csv").write_text(text, encoding="utf-8")
     (folder / "mixture.yaml").write_text(spec, encoding="utf-8")
-    lock = make_lock(make_plan(load_spec(folder / "mixture.yaml")))
+    lock = make_lock(make_plan(read_spec(folder / "mixture.yaml")))
     write_lock(lock, folder / "mixture.lock.json")
     return lock

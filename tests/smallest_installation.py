@@ -35,7 +35,7 @@ def main() -> None:
         (folder / "sources.yaml").write_text(sources, encoding="utf-8")
         (folder / "mixture.yaml").write_text(SPEC, encoding="utf-8")
         mixture.ingest(folder / "sources.yaml", folder / "store")
-        plan = mixture.make_plan(mixture.load_spec(folder / "mixture.yaml"))
+        plan = mixture.make_plan(mixture.read_spec(folder / "mixture.yaml"))
         mixture.write_lock(mixture.make_lock(plan), folder / "mixture.lock.json")
         with mixture.open_stream(folder / "mixture.lock.json", folder / "store") as stream:
             batches = list(stream)

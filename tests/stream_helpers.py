@@ -15,7 +15,7 @@ from mixture.lock import Lock
 from mixture.lock.lock import Mask, document
 from mixture.lock.masks import in_order
 from mixture.planning.plan import make_lock, make_plan
-from mixture.planning.spec import load_spec
+from mixture.planning.spec import read_spec
 from mixture.stream import Batch
 
 
@@ -52,7 +52,7 @@ def lock_over(store: Store, folder: Path, phases: str, **keys: str) -> Lock:
     spec = folder / "mixture.yaml"
     spec.write_text("\n".join([*lines, "phases:", phases]), encoding="utf-8")
     content = {name: domain.content for name, domain in store.domains.items()}
-    return make_lock(make_plan(load_spec(spec)), content=content)
+    return make_lock(make_plan(read_spec(spec)), content=content)
 
 
 def with_masks(lock: Lock, *masks: Mask) -> Lock:

@@ -12,7 +12,7 @@ import pytest
 from mixture.lock import read_lock
 from mixture.planning.catalog import Overview, check_overview, read_column, read_overview
 from mixture.planning.plan import Plan, check_lock, make_plan
-from mixture.planning.spec import Groups, WhereGroup, load_spec
+from mixture.planning.spec import Groups, WhereGroup, read_spec
 
 MIXTURES = Path(__file__).parents[1] / "mixtures"
 NAMES = sorted(path.parent.name for path in MIXTURES.glob("*/mixture.yaml"))
@@ -21,7 +21,7 @@ WITH_OVERVIEW = ["marin-535b-a23b", "marin-announced-80-20", "olmo-2-dolmino", "
 
 @cache
 def plan_of(name: str) -> Plan:
-    spec = load_spec(MIXTURES / name / "mixture.yaml")
+    spec = read_spec(MIXTURES / name / "mixture.yaml")
     return make_plan(spec)
 
 
@@ -38,7 +38,7 @@ def test_all_six_are_here():
 @pytest.mark.parametrize("name", NAMES)
 def test_the_lock_is_what_spec_and_catalog_give(name):
     folder = MIXTURES / name
-    check_lock(read_lock(folder / "mixture.lock.json"), load_spec(folder / "mixture.yaml"))
+    check_lock(read_lock(folder / "mixture.lock.json"), read_spec(folder / "mixture.yaml"))
 
 
 @pytest.mark.parametrize("name", NAMES)

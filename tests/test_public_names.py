@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from docs.python_page import PAGE, text
 
 import mixture
 from mixture import errors
@@ -21,14 +22,20 @@ def test_every_public_name_is_there() -> None:
         _ = mixture.nothing
 
 
+def test_the_page_of_pythons_names_is_made_from_the_table() -> None:
+    assert PAGE.read_text(encoding="utf-8") == text(), "python tests/docs/python_page.py writes it"
+    assert {*mixture.__all__} == {"__version__", *(name for names in mixture.NAMES.values() for name in names)}
+
+
 def test_what_commands_do_can_be_done_by_the_library() -> None:
     of_commands = {
         "plan": "make_plan", "lock": "make_lock", "lock --check": "check_lock", "amend": "amend", "diff": "diff",
         "explain": "explain", "ladder": "make_ladder", "ingest": "ingest", "verify": "verify_store",
         "catalog build": "build_catalog", "catalog add": "add_domain", "catalog refresh": "refresh_catalog",
         "pack -L": "pack_store", "pack --split-by-length": "split_store", "export-store": "export_store",
-        "export": "export", "import": "import_mixture", "stream": "open_stream", "sample": "choose_sample",
-        "trace": "trace_token",
+        "export": "export_mixture", "import": "import_mixture", "stream": "open_stream", "sample": "choose_sample",
+        "trace step": "trace_step", "trace document": "trace_documents", "trace token": "trace_token",
+        "trace read-so-far": "read_so_far",
     }  # fmt: skip
     assert set(of_commands.values()) <= set(mixture.__all__)
 

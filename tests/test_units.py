@@ -12,6 +12,7 @@ from mixture.units import (
     Count,
     Quantity,
     Unit,
+    decimal,
     format_count,
     format_exact,
     format_short,
@@ -19,6 +20,7 @@ from mixture.units import (
     parse_quantity,
     parse_weight,
     parse_whole,
+    percent,
 )
 
 
@@ -230,3 +232,26 @@ def quantity_or_error(text: str) -> Quantity | UnitError:
 def test_any_text_is_a_quantity_or_a_unit_error(text):
     outcome = quantity_or_error(text)
     assert outcome.value >= 0 if isinstance(outcome, Quantity) else str(outcome).isprintable()
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (Fraction(1, 3), "0.333333333333"),
+        (Fraction(2, 3), "0.666666666667"),
+        (Fraction(1561004, 5), "312200.8"),
+        (Fraction(18_005_144_633_344_001, 1), "18005144633344001"),
+        (Fraction(96, 10**10), "0.0000000096"),
+        (Fraction(0), "0"),
+        (Fraction(-1, 8), "-0.125"),
+        (Fraction(1000), "1000"),
+    ],
+)
+def test_fractions_are_shown_as_plain_decimals(value, text):
+    assert decimal(value) == text
+
+
+def test_percentages_are_exact_and_have_as_many_digits_as_asked_for():
+    assert percent(Fraction(1, 3), digits=4) == "33.33%"
+    assert percent(Fraction(1, 8000), digits=2) == "0.013%"  # half up, where the nearest float is rounded down
+    assert (percent(Fraction(1)), percent(Fraction(0)), percent(None)) == ("100%", "0%", "")

@@ -31,7 +31,7 @@ from mixture.api.answers.lists import (
     page_query,
     table_page_query,
 )
-from mixture.api.answers.positions import CHUNK_ROWS, SCHEMA, batches_at, range_batches, slots_batch
+from mixture.api.answers.positions import CHUNK_ROWS, batches_at, range_batches, slots_batch
 from mixture.api.answers.queries import (
     LONGEST_SHOWN,
     OWN_NAMES,
@@ -56,7 +56,7 @@ from mixture.api.answers.tables import (
 __all__ = [
     "BodyRequest", "BodyRoute", "By", "CHUNK_ROWS", "FormCount", "FormNumber", "Format", "JsonOnly", "KnownNames",
     "LARGEST_NUMBER", "LISTS", "LONGEST_SHOWN", "Listed", "NOT_MODIFIED", "OWN_NAMES", "Page", "PageAsked", "PageQuery",
-    "RequestBody", "SCHEMA", "Suffixes", "TableFormat", "TablePart", "VisibleText", "Where", "asks_for_table",
+    "RequestBody", "Suffixes", "TableFormat", "TablePart", "VisibleText", "Where", "asks_for_table",
     "batches_at", "check_names", "check_rows", "check_step", "chunked_answer", "columns_of", "describe",
     "encode_cursor", "json_answer", "json_bytes", "list_answer", "name_after", "next_url", "number_after", "only",
     "page_answer", "page_of", "page_paths", "page_query", "range_batches", "slots_batch", "table_answer", "table_bytes",

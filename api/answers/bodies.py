@@ -5,22 +5,21 @@ Bodies are decoded and checked in threads of their own, in linear time: a large 
 
 from __future__ import annotations
 
-import json
 import re
+from codecs import BOM_UTF8
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Annotated, Any, cast
 
 import anyio.to_thread
 from fastapi import Request
-from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 from starlette.responses import Response
 from starlette.types import Message
 
 from mixture.api.middleware import InvalidBodyError, Problem, Work, first_errors, threads_of
-from mixture.json_text import RepeatedKeyError, unique_object
+from mixture.json_text import JsonError, parse_json
 from mixture.names import is_blank, odd_character
 
 LONGEST_SHOWN = 100
@@ -139,21 +138,14 @@ def _marks(body: bytes) -> int:
 
 def _decoded(body: bytes, model: type[BaseModel]) -> BaseModel:
     try:
-        return model.model_validate(json.loads(body, object_pairs_hook=unique_object))
+        return model.model_validate(parse_json(body.removeprefix(BOM_UTF8)))
     except ValidationError as error:
         errors = [{**one, "loc": ("body", *one["loc"])} for one in first_errors(error)]
         raise InvalidBodyError(errors, error.error_count()) from error
-    except RepeatedKeyError as error:
+    except JsonError as error:
+        if error.key is None:
+            reason = {"type": "json_invalid", "loc": ("body",), "ctx": {"error": error.reason}}
+            raise InvalidBodyError([reason], 1) from error
         key = error.key[:LONGEST_SHOWN]
         detail = f"the key {key!r} is given more than once in an object"
         raise Problem(422, detail, errors=[{"in": "body", "detail": detail}], facts={"key": key}) from error
-    except json.JSONDecodeError as error:
-        raise _not_json(error.msg) from error
-    except RecursionError as error:
-        raise _not_json("objects and lists are nested too deeply") from error
-    except ValueError as error:  # not UTF-8, or an integer of thousands of digits
-        raise _not_json(str(error)) from error
-
-
-def _not_json(why: str) -> RequestValidationError:
-    return InvalidBodyError([{"type": "json_invalid", "loc": ("body",), "ctx": {"error": why}}], 1)

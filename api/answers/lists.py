@@ -5,7 +5,6 @@ the cursor holds the key of the last item shown, so that what is added meanwhile
 """
 
 import base64
-import binascii
 import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from mixture.api.middleware import Problem
+from mixture.json_text import parse_json
 from mixture.names import odd_character
 
 T = TypeVar("T")
@@ -67,8 +67,8 @@ def decode_cursor(text: str) -> Key:
     """The key in a cursor. Raises Problem 422 `bad-cursor`."""
     try:
         data = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
-        key = json.loads(data.decode())
-    except (binascii.Error, ValueError, RecursionError):
+        key = parse_json(data)
+    except ValueError:
         key = None
     parts = key if isinstance(key, list) else [key]
     if not parts or not all(_is_key(part) for part in parts):

@@ -7,11 +7,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from mixture.api.answers import SCHEMA as SEQUENCE
 from mixture.api.figures.steps import PARTS
 from mixture.api.models import Progress
 from mixture.data.layout import attribute_text
 from mixture.data.store import Store
+from mixture.stream import POSITIONS
 
 COUNTS = pa.schema([("step", pa.int64()), ("domain", pa.string()), ("sequences", pa.int64())])
 PROGRESS = pa.schema(
@@ -57,9 +57,9 @@ def sequences_table(rows: Sequence[Mapping[str, Any]], store: Store | None, doma
     if masked and store is not None:
         document = document.append(pa.field("masked_tokens", pa.int64()))
     pairs = [(row, held) for row in rows for held in ([{}] if row["documents"] is None else row["documents"])]
-    schema = pa.schema([*SEQUENCE, *(field.with_name(f"document_{field.name}") for field in document)])
+    schema = pa.schema([*POSITIONS, *(field.with_name(f"document_{field.name}") for field in document)])
     columns = (
-        *([row[name] for row, _ in pairs] for name in SEQUENCE.names),
+        *([row[name] for row, _ in pairs] for name in POSITIONS.names),
         *(
             [
                 attribute_text(held.get(field.name)) if field.type == pa.string() else held.get(field.name)

@@ -18,7 +18,8 @@ from mixture.api.dependencies import AppServices, Asked, AskedMixture, Reads, Se
 from mixture.api.middleware import Freshness, Problem, address_of, not_modified, problem_of, problems, tag_of
 from mixture.api.refs import DIGEST
 from mixture.errors import MixtureError, nearest
-from mixture.formats import DOMAIN, FORMATS, Exported, Holds, MixtureFormat, WeightUnit, export, format_of
+from mixture.formats import DOMAIN, FORMATS, Exported, Holds, MixtureFormat, WeightUnit, format_of
+from mixture.formats import export_mixture as export_lock
 
 router = APIRouter(prefix="/v1/mixtures", tags=["mixtures"], dependencies=[Reads])
 
@@ -239,7 +240,7 @@ def _export(
         detail = f"its domains times its sets of weights are {rows:,}, more than {most:,}"
         hint = f"`mixture export {form.name}` writes them"
         raise Problem(422, detail, code="too-many-rows", hint=hint, facts={"max_rows": most})
-    return export(lock, form, catalog=asked.mixture.catalog, phase=phase, path_template=path_template, unit=unit)
+    return export_lock(lock, form, catalog=asked.mixture.catalog, phase=phase, path_template=path_template, unit=unit)
 
 
 def _shown(asked: Asked, request: Request, made: Exported) -> ExportShown:

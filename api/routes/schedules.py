@@ -16,7 +16,6 @@ from starlette.responses import Response
 from mixture.api.answers import (
     CHUNK_ROWS,
     NOT_MODIFIED,
-    SCHEMA,
     JsonOnly,
     Listed,
     Page,
@@ -39,6 +38,7 @@ from mixture.api.dependencies import AppServices, AskedMixture, Reads
 from mixture.api.figures import counts_table
 from mixture.api.middleware import problems
 from mixture.schedule import Schedule
+from mixture.stream import POSITIONS
 
 router = APIRouter(prefix="/v1/mixtures", tags=["schedules"], dependencies=[Reads])
 
@@ -163,7 +163,7 @@ def list_positions(
         form,
         of=asked.mixture.digest,
         lifetime=asked.lifetime,
-        schema=SCHEMA,
+        schema=POSITIONS,
         chunks=chunks,
         places=services.streams if rows > CHUNK_ROWS else None,
     )

@@ -9,12 +9,12 @@ from pathlib import Path
 from mixture.data.derived import ExportFormat, export_store
 from mixture.data.ingest import ingest
 from mixture.data.store import Store, open_store
-from mixture.formats import FORMATS, WeightUnit, export
+from mixture.formats import FORMATS, WeightUnit, export_mixture
 from mixture.formats.stages import stages_of
 from mixture.lock import Lock
 from mixture.planning.catalog import read_catalog
 from mixture.planning.plan import make_lock, make_plan
-from mixture.planning.spec import load_spec
+from mixture.planning.spec import read_spec
 
 DOCUMENT = 1_000
 """Tokens of every document, with the one that ends it."""
@@ -72,7 +72,7 @@ def make_text(folder: Path) -> tuple[Store, Lock]:
         if not (folder / form).exists():
             export_store(store, form, folder / form)
     (folder / "mixture.yaml").write_text(SPEC, encoding="utf-8")
-    lock = make_lock(make_plan(load_spec(folder / "mixture.yaml")))
+    lock = make_lock(make_plan(read_spec(folder / "mixture.yaml")))
     write_exports(lock, folder)
     return store, lock
 
@@ -82,7 +82,9 @@ def write_exports(lock: Lock, folder: Path) -> None:
     catalog = read_catalog(folder / "store")
     for trainer, asked in ASKED.items():
         (folder / f"for-{trainer}").mkdir(exist_ok=True)
-        made = export(lock, FORMATS[asked.format], catalog=catalog, path_template=asked.template, unit=asked.unit)
+        made = export_mixture(
+            lock, FORMATS[asked.format], catalog=catalog, path_template=asked.template, unit=asked.unit
+        )
         for name, text in made.files.items():
             (folder / f"for-{trainer}" / name).write_text(text, encoding="utf-8")
 

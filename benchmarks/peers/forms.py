@@ -10,7 +10,7 @@ from benchmarks.stream import one_map
 from mixture.data.store import Store, open_store
 from mixture.lock import write_lock
 from mixture.planning.plan import make_lock, make_plan
-from mixture.planning.spec import load_spec
+from mixture.planning.spec import read_spec
 
 PERCENTS = (40, 30, 20, 10)
 FORMS = {
@@ -63,7 +63,7 @@ def written(folder: Path, tokens: int, batches: tuple[int, ...]) -> Text:
                 spec = path.with_suffix(".yaml")
                 asked = {"store": one.path.name, "seed": seed, "length": LENGTH, "rows": rows, "weights": weights}
                 spec.write_text(SPEC.format(**asked), encoding="utf-8")
-                write_lock(make_lock(make_plan(load_spec(spec))), path)
+                write_lock(make_lock(make_plan(read_spec(spec))), path)
     one_map(store, folder)
     text = Text(folder, LENGTH, tuple(domain.tokens // LENGTH for domain in store.domains.values()), PERCENTS)
     text.write()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import http.client
-import json
 import urllib.error
 from collections.abc import Mapping
 from typing import Any
 
 from mixture.errors import MixtureError, Place, ServiceError
+from mixture.json_text import parse_json
 
 LONGEST_PROBLEM = 1 << 20
 
@@ -16,7 +16,7 @@ LONGEST_PROBLEM = 1 << 20
 def refusal_of(answer: urllib.error.HTTPError, address: str) -> ServiceError | None:
     """The error that an answer says; None for what no service of this kind answers."""
     try:
-        said = json.loads(answer.read(LONGEST_PROBLEM))
+        said = parse_json(answer.read(LONGEST_PROBLEM))
     except (ValueError, OSError, http.client.HTTPException):
         return None
     if not isinstance(said, dict) or not isinstance(said.get("code"), str):

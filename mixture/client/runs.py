@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections.abc import Iterator, Mapping
 from http.client import HTTPResponse
@@ -11,7 +10,7 @@ from urllib.parse import quote
 
 from mixture.client.address import API, service_address
 from mixture.client.service import OPENING_SECONDS, PATIENCE_SECONDS, InterruptedRequestError, Service
-from mixture.json_text import json_number
+from mixture.json_text import json_number, parse_json
 
 RUNS = f"{API}/runs"
 EVENTS_TYPE = "text/event-stream"
@@ -159,7 +158,7 @@ def _events(answer: HTTPResponse) -> Iterator[tuple[str, Any]]:
             fields[name] = value.removeprefix(" ")
             continue
         try:
-            data = json.loads(fields["data"]) if "data" in fields else None
+            data = parse_json(fields["data"]) if "data" in fields else None
         except ValueError as error:
             raise InterruptedRequestError(f"an event is not JSON: {fields['data'][:100]!r}") from error
         yield ("" if data is None else fields.get("event", "message")), data

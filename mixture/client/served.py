@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -11,6 +10,7 @@ import numpy as np
 from mixture.client.service import Service
 from mixture.data.layout import ContentKind, StoreDomain
 from mixture.errors import Place, StreamError
+from mixture.json_text import parse_json
 from mixture.lock import Lock, parse_lock
 
 
@@ -43,7 +43,7 @@ def fetch_store(service: Service) -> ServedStore:
     """What the service reads batches from. Raises ServiceError `store-missing`, StreamError `answer-invalid`."""
     text = service.read("/store")
     try:
-        said = json.loads(text)
+        said = parse_json(text)
         domains = [
             StoreDomain(one["domain"], one["tokens"], one["documents"], one["content"], _kind(one))
             for one in said["domains"]

@@ -18,6 +18,7 @@ from urllib.parse import urlencode
 
 from mixture.client.problems import refusal_of
 from mixture.errors import Place, ServiceError
+from mixture.json_text import parse_json
 
 T = TypeVar("T")
 
@@ -138,7 +139,7 @@ class Service:
             with self.open(path, accept=JSON_TYPE, method=method, body=data, headers=headers) as response:
                 text = response.read()
             try:
-                return json.loads(text)
+                return parse_json(text)
             except ValueError as error:
                 raise InterruptedRequestError(f"{self.url}{path}: the answer is not JSON") from error
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mixture.errors import FormatError, nearest
 from mixture.formats.declared import Declared, DeclaredPhase, KeyedBy, SourceFile, read_file
-from mixture.formats.exporting import Exported, export
+from mixture.formats.exporting import Exported, export_mixture
 from mixture.formats.format import Bodies, Body, Holds, MixtureFormat, Remark, WeightUnit
 from mixture.formats.importing import Given, Imported, import_mixture
 from mixture.formats.installed import Formats
@@ -46,7 +46,7 @@ __all__ = [
     "SourceFile",
     "Stage",
     "WeightUnit",
-    "export",
+    "export_mixture",
     "format_of",
     "import_mixture",
     "phase_name",

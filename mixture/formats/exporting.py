@@ -42,7 +42,7 @@ class Exported:
         }
 
 
-def export(
+def export_mixture(
     lock: Lock,
     form: MixtureFormat,
     *,

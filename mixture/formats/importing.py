@@ -17,10 +17,9 @@ from mixture.formats.paths import DOMAIN, domain_of, paths_of, short_names
 from mixture.formats.shares import token_weights
 from mixture.formats.spec_text import CATALOG_FILE, SpecFields, SpecPhase, catalog_text, spec_files
 from mixture.planning.catalog import Catalog
-from mixture.planning.plan import decimal
 from mixture.planning.spec import SUM_TOLERANCE
 from mixture.schedule import WHOLE, apportion
-from mixture.units import quote
+from mixture.units import decimal, quote
 from mixture.wording import counted, listed
 
 T = TypeVar("T")

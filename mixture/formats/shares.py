@@ -15,9 +15,8 @@ from typing import Never
 from mixture.errors import FormatError
 from mixture.formats.format import WeightUnit
 from mixture.planning.catalog import Catalog
-from mixture.planning.plan import decimal
 from mixture.schedule import WHOLE
-from mixture.units import format_exact, quote
+from mixture.units import decimal, format_exact, quote
 
 _DIGITS = Context(prec=50)
 FLOAT_DIGITS = 17

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any, Never
 
 from mixture.errors import LockError, Place
 from mixture.file_kinds import says_spec
-from mixture.json_text import by_line, digest, unique_object
+from mixture.json_text import JsonError, by_line, digest, parse_json
 from mixture.lock.fields import lock_of, refuse, validated
 from mixture.lock.lock import FORMAT, Lock, document, self_check
 from mixture.units import quote
@@ -137,21 +136,12 @@ def _reason(error: OSError | ValueError) -> str:
 def _parse(data: bytes, place: Place) -> object:
     """The JSON value of a file that holds integers only, no key twice, and valid UTF-8."""
     try:
-        return json.loads(
-            data.decode("utf-8"),
-            object_pairs_hook=unique_object,
-            parse_float=_not_an_integer,
-            parse_constant=_not_an_integer,
-        )
-    except json.JSONDecodeError as error:
-        at = replace(place, line=error.lineno, column=error.colno)
-        raise LockError(f"not JSON: {error.msg}", code="lock-not-json", place=at) from error
-    except UnicodeDecodeError as error:
-        refuse(place, f"byte {error.start} is not UTF-8: the file is no lock", code="lock-not-json")
-    except RecursionError:
-        refuse(place, "lists and objects are nested too deeply: the file is no lock", code="lock-not-json")
-    except ValueError as error:
-        refuse(place, str(error), code="lock-not-json")
+        return parse_json(data, number=_not_an_integer)
+    except JsonError as error:
+        if error.line is None:
+            refuse(place, error.reason, code="lock-not-json")
+        at = replace(place, line=error.line, column=error.column)
+        raise LockError(f"not JSON: {error.reason}", code="lock-not-json", place=at) from error
 
 
 def _not_an_integer(text: str) -> Never:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked_dataclass
 
 from mixture.errors import AmendError, Place
-from mixture.json_text import unique_object
+from mixture.json_text import parse_json
 
 FORMS = (
     'an id as it is, {"document": ID}, {"domain": D, "document": ID} or {"domain": D, "first_token": A, "tokens": N}'
@@ -72,12 +71,12 @@ def _what(line: str, place: Place) -> MaskedDocument | MaskedRange:
     if not line.startswith("{"):
         return MaskedDocument(line)
     try:
-        said = json.loads(line, object_pairs_hook=unique_object)
+        said = parse_json(line)
         what: MaskedDocument | MaskedRange = _KINDS["document" in said].validate_json(line)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = "".join(f"{part}: " for part in first["loc"])
         raise AmendError(f"{where}{first['msg']}", code="mask-file-invalid", place=place, hint=FORMS) from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise AmendError(f"not JSON: {error}", code="mask-file-invalid", place=place, hint=FORMS) from error
     return what

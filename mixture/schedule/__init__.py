@@ -8,12 +8,13 @@ from mixture.schedule.layout import SegmentHandoff
 from mixture.schedule.order import DomainOrder, Permutations
 from mixture.schedule.permute import Permutation, key64
 from mixture.schedule.reads import Draws, Read, ReadPlace
-from mixture.schedule.rows import Rows
+from mixture.schedule.rows import COLUMNS, Rows
 from mixture.schedule.schedule import Schedule
 from mixture.schedule.tree import MOST_OFF
 
 __all__ = [
     "Batch",
+    "COLUMNS",
     "Coverage",
     "Domain",
     "DomainOrder",

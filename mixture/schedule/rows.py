@@ -10,6 +10,9 @@ import numpy.typing as npt
 from mixture.schedule.permute import I64
 from mixture.schedule.step_slots import Runs
 
+COLUMNS = ("position", "step", "slot", "domain", "draw", "epoch", "sequence", "first_token", "tokens")
+"""What tables of positions have, in this order: of `domain` the name, of all else an integer."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rows:

@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
 import numpy as np
+import numpy.typing as npt
 
 from mixture.errors import ScheduleError
 from mixture.schedule.arguments import Arguments
@@ -17,7 +18,7 @@ from mixture.schedule.layout import LaidSegment, SegmentHandoff, lay_segments
 from mixture.schedule.order import DomainOrder, Permutations
 from mixture.schedule.permute import I64
 from mixture.schedule.reads import Draws, Read, ReadPlace, TokenRange
-from mixture.schedule.rows import Rows, bounds_by_domain, split_by_epoch
+from mixture.schedule.rows import COLUMNS, Rows, bounds_by_domain, split_by_epoch
 from mixture.schedule.step_slots import Stretch
 from mixture.schedule.windows import Windows
 
@@ -86,6 +87,12 @@ class Schedule:
         sizes = np.array([batch.sequences for batch in self.data.batches])
         steps, slots = np.divmod(positions - np.array(self._batch_positions)[b], sizes[b])
         return steps + np.array(self._batch_steps)[b], slots
+
+    def columns(self, rows: Rows) -> dict[str, npt.NDArray[np.integer]]:
+        """Rows of the run by COLUMNS, as tables have them: int64 [n], and `domain` int32 [n], an index in `names`."""
+        step, slot = self.steps_and_slots(rows.position)
+        placed = {"step": step, "slot": slot}
+        return {name: placed[name] if name in placed else getattr(rows, name) for name in COLUMNS}
 
     def batch_of(self, step: int) -> int:
         """Sequences of a step."""

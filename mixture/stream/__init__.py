@@ -8,6 +8,7 @@ from mixture.stream.local import LocalStream, open_stream
 from mixture.stream.masks import ALWAYS, Masks, masks_for
 from mixture.stream.options import StreamOptions
 from mixture.stream.planned_steps import PlannedSteps
+from mixture.stream.positions import POSITIONS, positions_batch
 from mixture.stream.ranks import check_divisible, check_rank, data_rank, rank_slots, slot_rank
 from mixture.stream.sample.file import write_sample
 from mixture.stream.sample.sample import Sample, choose_sample
@@ -46,6 +47,7 @@ __all__ = [
     "MEDIA_TYPE",
     "MOST_STEPS",
     "Masks",
+    "POSITIONS",
     "PlannedSteps",
     "ReadSoFar",
     "ReadSums",
@@ -75,6 +77,7 @@ __all__ = [
     "masks_of",
     "masks_of_lines",
     "open_stream",
+    "positions_batch",
     "rank_slots",
     "read_ahead",
     "read_json",

@@ -18,7 +18,7 @@ from mixture.file_names import STORE_TABLE
 from mixture.lock import lock_text, parse_lock, read_lock
 from mixture.planning.amend import amend
 from mixture.planning.plan import make_lock, make_plan, with_masks
-from mixture.planning.spec import load_spec
+from mixture.planning.spec import read_spec
 from mixture.stream import open_stream
 from mixture.stream.trace.takedown import masks_of
 
@@ -85,7 +85,7 @@ def test_a_published_lock_is_read_from_the_store_of_a_built_in_mixture(app, send
 def test_that_no_store_has_the_text_is_said(app, send, folder):
     old = read_lock(folder / "mixture.lock.json")
     content = dict(old.content) | {old.data.domains[0].name: "0" * 64}
-    body = bundle(folder, make_lock(make_plan(load_spec(folder / "mixture.yaml")), content=content))
+    body = bundle(folder, make_lock(make_plan(read_spec(folder / "mixture.yaml")), content=content))
     assert send("PUT", "/v1/mixtures/elsewhere", body, status=201)["batches"] is False
     refused = ask(app, "GET", "/v1/mixtures/elsewhere/batches")
     assert (refused.status_code, refused.headers["X-Error-Code"]) == (404, "store-missing")

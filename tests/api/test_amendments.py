@@ -13,7 +13,7 @@ from mixture.errors import Place
 from mixture.lock import Amendment, Mask, lock_text, parse_lock
 from mixture.planning.amend import amend
 from mixture.planning.plan import make_lock, make_plan, plan_json
-from mixture.planning.spec import load_spec
+from mixture.planning.spec import read_spec
 
 CELLS = "domain,tokens,kind\na,200000,web\nb,90000,code\nc,1000000,web\n"
 MORE = CELLS + "d,500000,code\n"
@@ -88,7 +88,7 @@ def plan_here(folder, body, **options):
     for name, text in body["tables"].items():
         (folder / name).write_text(text)
     (folder / "mixture.yaml").write_text(body["spec"])
-    return make_plan(load_spec(folder / "mixture.yaml"), **options)
+    return make_plan(read_spec(folder / "mixture.yaml"), **options)
 
 
 def run_at(send, step, mixture="small", **fields):

@@ -25,7 +25,7 @@ from mixture.api.settings import Settings
 from mixture.lock import Amendment, read_lock, write_lock
 from mixture.planning.amend import amend
 from mixture.planning.plan import make_lock, make_plan, read_inputs
-from mixture.planning.spec import load_spec
+from mixture.planning.spec import read_spec
 
 CELLS = "domain,tokens\na,200000\nb,90000\n"
 SPEC = """\
@@ -45,7 +45,7 @@ def write(folder: Path, *, steps: int) -> str:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "cells.csv").write_text(CELLS, encoding="utf-8")
     (folder / "mixture.yaml").write_text(SPEC.format(steps=steps), encoding="utf-8")
-    lock = make_lock(make_plan(load_spec(folder / "mixture.yaml")))
+    lock = make_lock(make_plan(read_spec(folder / "mixture.yaml")))
     write_lock(lock, folder / "mixture.lock.json")
     return lock.digest
 
@@ -105,7 +105,7 @@ def test_of_a_store_a_spec_gives_the_lock_that_fixes_its_text(tmp_path: Path):
     (tmp_path / "run.yaml").write_text(f"{spec}tokenizer: bytes\n", encoding="utf-8")
     mixture = BuiltinMixtures([tmp_path / "run.yaml"], (), Stores(())).all()["small"]
     content = {name: domain.content for name, domain in store.domains.items()}
-    assert mixture.digest == make_lock(make_plan(load_spec(tmp_path / "run.yaml")), content=content).digest
+    assert mixture.digest == make_lock(make_plan(read_spec(tmp_path / "run.yaml")), content=content).digest
 
 
 def test_a_file_that_can_not_be_read_is_left_out_by_its_name(tmp_path: Path):
@@ -163,7 +163,7 @@ def test_an_amended_lock_in_a_folder_is_shown_where_the_catalog_still_lists_its_
     assert found.lock.amends.lock == lock.digest
     (folder / "cells.csv").write_text("domain,tokens\na,200000\n", encoding="utf-8")
     (folder / "mixture.yaml").write_text(SPEC.format(steps=100).replace("a: 50%, b: 50%", "a: 100%"), encoding="utf-8")
-    shorter = make_lock(make_plan(load_spec(folder / "mixture.yaml"), amends=Amendment(lock, 40)))
+    shorter = make_lock(make_plan(read_spec(folder / "mixture.yaml"), amends=Amendment(lock, 40)))
     write_lock(shorter, folder / "mixture.lock.json")
     (left,) = BuiltinMixtures((tmp_path,), (), Stores(())).left_out()
     assert left.code == "domain-not-listed"
@@ -173,7 +173,7 @@ def test_a_name_that_no_address_can_have_gives_way_to_the_folders(tmp_path: Path
     write(tmp_path / "fine", steps=10)
     spec = tmp_path / "fine" / "mixture.yaml"
     spec.write_text(spec.read_text(encoding="utf-8").replace("small", "klein & größer.csv"), encoding="utf-8")
-    write_lock(make_lock(make_plan(load_spec(spec))), tmp_path / "fine" / "mixture.lock.json")
+    write_lock(make_lock(make_plan(read_spec(spec))), tmp_path / "fine" / "mixture.lock.json")
     assert names(tmp_path) == ["fine"]
 
 
@@ -329,7 +329,7 @@ def streamable(tmp_path: Path) -> Path:
     (folder / "cells.csv").write_text("domain,tokens\n" + rows, encoding="utf-8")
     text = SPEC.format(steps=5).replace("a: 50%, b: 50%", "code: 50%, web: 50%")
     (folder / "mixture.yaml").write_text(text, encoding="utf-8")
-    write_lock(make_lock(make_plan(load_spec(folder / "mixture.yaml"))), folder / "mixture.lock.json")
+    write_lock(make_lock(make_plan(read_spec(folder / "mixture.yaml"))), folder / "mixture.lock.json")
     return tmp_path
 
 
@@ -370,7 +370,7 @@ def over_a_store(made: Path, folder: Path) -> str:
     folder.mkdir(parents=True, exist_ok=True)
     text = SPEC.format(steps=5).replace("a: 50%, b: 50%", "code: 50%, web: 50%").replace("cells.csv", "store")
     (folder / "mixture.yaml").write_text(text.replace("store", str(made)), encoding="utf-8")
-    lock = make_lock(make_plan(load_spec(folder / "mixture.yaml")))
+    lock = make_lock(make_plan(read_spec(folder / "mixture.yaml")))
     (folder / "mixture.yaml").write_text(text, encoding="utf-8")
     write_lock(lock, folder / "mixture.lock.json")
     return lock.digest
@@ -539,7 +539,7 @@ def test_while_many_folders_are_read_those_that_are_read_answer_and_the_others_a
         write(tmp_path / "many" / f"{number}", steps=10 + number)
         spec = tmp_path / "many" / f"{number}" / "mixture.yaml"
         spec.write_text(spec.read_text(encoding="utf-8").replace("small", f"small{number}"), encoding="utf-8")
-        write_lock(make_lock(make_plan(load_spec(spec))), spec.with_name("mixture.lock.json"))
+        write_lock(make_lock(make_plan(read_spec(spec))), spec.with_name("mixture.lock.json"))
     go_on, reads = threading.Event(), BuiltinMixtures._read
     request.addfinalizer(go_on.set)
 

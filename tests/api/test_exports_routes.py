@@ -11,7 +11,7 @@ import pytest
 import yaml
 from api_helpers import MIXTURES, ask
 
-from mixture.formats import FORMATS, WeightUnit, export
+from mixture.formats import FORMATS, WeightUnit, export_mixture
 from mixture.lock import read_lock
 from mixture.planning.catalog import read_catalog
 
@@ -21,7 +21,7 @@ HERE = "/v1/mixtures/demo/exports"
 def exported(name: str, **options: object):
     lock = read_lock(MIXTURES / "demo" / "mixture.lock.json")
     catalog = read_catalog(MIXTURES / "demo" / "catalog.csv")
-    return export(lock, FORMATS[name], catalog=catalog, **options)  # type: ignore[arg-type]
+    return export_mixture(lock, FORMATS[name], catalog=catalog, **options)  # type: ignore[arg-type]
 
 
 def code(answer: httpx2.Response) -> tuple[int, str]:

@@ -18,7 +18,7 @@ from mixture.api.database import Scope
 from mixture.api.registry.bundles import make_bundle
 from mixture.lock import lock_text, read_lock
 from mixture.planning.plan import make_lock, make_plan, plan_json
-from mixture.planning.spec import load_spec
+from mixture.planning.spec import read_spec
 
 CELLS = "domain,tokens,kind\na,200000,web\nb,90000,code\nc,1000000,web\n"
 SPEC = """\
@@ -77,7 +77,7 @@ def locked_here(folder: Path, body=SMALL):
     for name, text in body["tables"].items():
         (folder / name).write_text(text)
     (folder / "mixture.yaml").write_text(body["spec"])
-    plan = make_plan(load_spec(folder / "mixture.yaml"))
+    plan = make_plan(read_spec(folder / "mixture.yaml"))
     return plan, make_lock(plan)
 
 
@@ -118,7 +118,7 @@ def test_every_mixture_of_this_repository_can_be_published_with_its_lock(put, na
 
 def test_a_lock_that_keeps_domains_to_pools_brings_them_along(app, put, tmp_path):
     locked_here(tmp_path / "here")
-    lock = make_lock(make_plan(load_spec(tmp_path / "here" / "mixture.yaml"), pools={"c": 65536}))
+    lock = make_lock(make_plan(read_spec(tmp_path / "here" / "mixture.yaml"), pools={"c": 65536}))
     assert put("rung", SMALL | {"lock": lock_text(lock)}).json()["digest"] == lock.digest
     shown = {one["domain"]: one for one in ask(app, "GET", "/v1/mixtures/rung/plan").json()["domains"]}
     assert shown["c"]["pool_tokens"] == 65536

@@ -14,7 +14,10 @@ from api_helpers import MIXTURES, ask, client_of
 from program import run_program
 from pyarrow import csv
 
+from mixture.api.routes.schedules import PositionRow
 from mixture.lock import read_lock
+from mixture.schedule import COLUMNS
+from mixture.stream import POSITIONS
 
 NAMES = ["demo", "marin-535b-a23b", "marin-announced-80-20", "olmo-2-dolmino", "olmo-3-7b", "olmo-3-topics"]
 MARIN = "/v1/mixtures/marin-535b-a23b/positions"
@@ -55,6 +58,10 @@ def test_rows_are_those_that_the_command_line_prints(client: httpx2.Client, name
     assert asked["items"] == printed(name, "--position", *at)
 
 
+def test_the_description_has_the_columns():
+    assert list(PositionRow.model_fields) == list(COLUMNS) == POSITIONS.names
+
+
 def test_every_format_holds_the_same_rows_however_many_there_are(client: httpx2.Client):
     for count in (1, 3, LONG):
         address = f"?first_position=4395000000&last_position={4395000000 + count - 1}"
@@ -62,6 +69,7 @@ def test_every_format_holds_the_same_rows_however_many_there_are(client: httpx2.
         found |= {form: client.get(f"{MARIN}.{form}{address}").raise_for_status() for form in ("parquet", "arrow")}
         rows = {form: read(form, answer.content).to_pylist() for form, answer in found.items()}
         assert [row["position"] for row in rows["arrow"]] == list(range(4395000000, 4395000000 + count))
+        assert all(list(row) == list(COLUMNS) for form in rows for row in rows[form][:1])
         assert rows["json"] == rows["csv"] == rows["parquet"] == rows["arrow"]
 
 

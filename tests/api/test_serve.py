@@ -19,7 +19,7 @@ from api_helpers import MIXTURES
 
 from mixture.cli.service.serve import check_paths, listen
 from mixture.errors import MixtureError
-from mixture.planning.spec import load_spec
+from mixture.planning.spec import read_spec
 
 pytestmark = pytest.mark.long
 
@@ -218,7 +218,7 @@ def test_a_path_that_can_not_be_shown_is_refused_before_anything_is_started(tmp_
         assert (caught.value.code, words in str(caught.value)) == (code, True), str(caught.value)
         if code in ("unknown-key", "weights-sum"):
             with pytest.raises(MixtureError) as planned:
-                load_spec(Path(path))
+                read_spec(Path(path))
             assert str(caught.value) == str(planned.value), "the place and the hint of `mixture plan`"
     check_paths([tmp_path, MIXTURES, MIXTURES / "demo", MIXTURES / "demo" / "mixture.yaml"])
 

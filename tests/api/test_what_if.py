@@ -16,7 +16,7 @@ from mixture.api.middleware.limits import what_if_places
 from mixture.api.middleware.problems import Problem
 from mixture.lock import write_lock
 from mixture.planning.plan import make_lock, make_plan, plan_json
-from mixture.planning.spec import load_spec, parse_spec
+from mixture.planning.spec import parse_spec, read_spec
 
 DEMO = "/v1/mixtures/demo/what-if"
 
@@ -181,7 +181,7 @@ def test_the_spec_that_is_given_saved_beside_the_tables_has_the_same_plan(post, 
     for table in MIXTURES.joinpath(name).glob("*.csv"):
         (tmp_path / table.name).write_bytes(table.read_bytes())
     (tmp_path / "mixture.yaml").write_text(answer["spec"], encoding="utf-8")
-    plan = plan_json(make_plan(load_spec(tmp_path / "mixture.yaml")))
+    plan = plan_json(make_plan(read_spec(tmp_path / "mixture.yaml")))
     drawn = {one["domain"]: one["tokens_drawn"] for one in plan["domains"]}
     assert {one["domain"]: one["tokens_drawn"] for one in answer["domains"]} == drawn
     assert [one["message"] for one in answer["findings"]] == [one["message"] for one in plan["findings"]]
@@ -282,7 +282,7 @@ def test_stairs_of_a_transition_count_among_the_weights_of_a_mixture(make_app, m
     batch = "    batch: 256 sequences\n"
     assert batch in text
     (folder / "mixture.yaml").write_text(text.replace(batch, f"{batch}    transition: {{steps: 50, parts: 20}}\n"))
-    plan = make_plan(load_spec(folder / "mixture.yaml"))
+    plan = make_plan(read_spec(folder / "mixture.yaml"))
     write_lock(make_lock(plan), folder / "mixture.lock.json")
     app = make_app(mixtures_dirs=(tmp_path,))
     assert ask(app, "POST", DEMO, json={}).status_code == 200

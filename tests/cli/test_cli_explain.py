@@ -6,7 +6,7 @@ import json
 
 from mixture.lock import Amendment, read_lock, write_lock
 from mixture.planning.plan import make_lock, make_plan
-from mixture.planning.spec import load_spec
+from mixture.planning.spec import read_spec
 
 
 def amended(small, name="new.lock.json"):
@@ -14,7 +14,7 @@ def amended(small, name="new.lock.json"):
     spec = (small / "mixture.yaml").read_text().replace("100 steps", "120 steps")
     (small / "longer.yaml").write_text(spec)
     old = read_lock(small / "mixture.lock.json")
-    lock = make_lock(make_plan(load_spec(small / "longer.yaml"), amends=Amendment(old, 40, reason="more tokens")))
+    lock = make_lock(make_plan(read_spec(small / "longer.yaml"), amends=Amendment(old, 40, reason="more tokens")))
     write_lock(lock, small / name)
     return old, lock
 

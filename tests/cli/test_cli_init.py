@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from mixture.planning.spec import load_spec, schema_text, spec_schema
+from mixture.planning.spec import read_spec, schema_text, spec_schema
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def test_what_it_writes_is_planned_and_locked(cells, run):
     assert (cells / "mixture.schema.json").read_text(encoding="utf-8") == schema_text(spec_schema())
     assert run("plan", "mixture.yaml", cwd=cells).stdout
     run("lock", "mixture.yaml", cwd=cells)
-    assert load_spec(cells / "mixture.yaml").mixture == cells.name
+    assert read_spec(cells / "mixture.yaml").mixture == cells.name
 
 
 def test_it_lies_where_it_is_asked_to_and_has_the_tokens_that_it_is_asked_to(cells, run):

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 from mixture import read_lock
+from mixture.schedule import COLUMNS
 
 
 def lines(text: str) -> list[dict]:
@@ -40,12 +41,11 @@ def test_a_range_as_json_columns_and_arrow_is_the_same(small: Path, run) -> None
     assert [line.split()[6] for line in as_text[1:]] == [str(n) for n in expected.sequence]
     run("positions", lock, "--first-position", 600, "--last-position", 699, "--arrow", small / "rows.arrow")
     table = pa.ipc.open_file(pa.memory_map(str(small / "rows.arrow"))).read_all()
-    assert table.schema.names == ["position", "domain", "draw", "epoch", "sequence", "first_token"]
-    assert [str(kind) for kind in table.schema.types] == [
-        "int64", "dictionary<values=string, indices=int32, ordered=0>", "int64", "int64", "int64", "int64",
-    ]  # fmt: skip
-    assert table["domain"].to_pylist() == [schedule.names[d] for d in expected.domain]
-    assert table["first_token"].to_pylist() == expected.first_token.tolist()
+    kinds = {name: str(kind) for name, kind in zip(table.schema.names, table.schema.types, strict=True)}
+    assert list(kinds) == list(as_json[0]) == list(COLUMNS)
+    assert kinds.pop("domain") == "dictionary<values=string, indices=int32, ordered=0>"
+    assert set(kinds.values()) == {"int64"}
+    assert table.to_pylist() == as_json
 
 
 def test_counts_find_handoffs_and_history_are_the_librarys(small: Path, run) -> None:

@@ -16,7 +16,7 @@ import pytest
 from service_processes import copy_of_the_service
 
 from mixture.lock import read_lock
-from mixture.planning.plan import decimal
+from mixture.units import decimal
 
 
 @pytest.fixture(scope="module")

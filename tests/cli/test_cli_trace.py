@@ -167,7 +167,7 @@ def test_what_was_read_so_far_is_summed_by_any_column(traced, run, tmp_path: Pat
     assert "read before step 40, by license" in shown
     assert f"{int(lock.schedule().tokens(40).sum()):,}" in shown
     before = run("trace", "read-so-far", folder / "lock.json", 0, "--store", folder / "made" / "store").stdout
-    assert before.split()[-6:] == ["in", "all", "0", "0", "0", "0.00%"]
+    assert before.split()[-6:] == ["in", "all", "0", "0", "0", "0%"]
 
 
 def test_what_there_is_not_is_refused_and_what_makes_no_sense_is_wrong_usage(traced, run):

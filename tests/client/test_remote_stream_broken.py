@@ -17,7 +17,7 @@ from mixture.api.settings import Settings
 from mixture.client import open_remote_stream
 from mixture.errors import ServiceError, StreamError
 from mixture.planning.plan import make_lock, make_plan
-from mixture.planning.spec import load_spec
+from mixture.planning.spec import read_spec
 from mixture.stream import open_stream
 
 pytestmark = pytest.mark.long
@@ -152,7 +152,7 @@ def test_a_service_that_never_had_the_lock_is_refused_and_the_lock_named(long_ru
 
 
 def test_a_service_whose_store_holds_other_text_now_is_refused(long_run: Shown, tmp_path: Path):
-    lock = make_lock(make_plan(load_spec(long_run.folder / "mixture.yaml")))
+    lock = make_lock(make_plan(read_spec(long_run.folder / "mixture.yaml")))
     assert not lock.content  # as of a lock made from a table: any store of these sizes may be its own
     text = DOMAINS["web"]["web-3"]
     changed = make_store(tmp_path / "changed", DOMAINS | {"web": DOMAINS["web"] | {"web-3": text.swapcase()}})

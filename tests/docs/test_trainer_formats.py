@@ -28,11 +28,11 @@ from mixture.data.layout.linked import LinkedFormat
 from mixture.data.linking.sources import link_source
 from mixture.data.store import open_store
 from mixture.errors import SpecError
-from mixture.formats import FORMATS, export, read_file
+from mixture.formats import FORMATS, export_mixture, read_file
 from mixture.lock import read_lock
 from mixture.planning.catalog import read_catalog
 from mixture.planning.plan import make_plan
-from mixture.planning.spec import load_spec
+from mixture.planning.spec import read_spec
 
 PAGE = "formats.md"
 OWN = "A format of your own"
@@ -85,7 +85,7 @@ def test_a_package_adds_a_format_by_its_entry_point(folder: Path, tmp_path: Path
             check=True,
         )
         check_said(done.stdout, expected, command)
-    plan = make_plan(load_spec(tmp_path / "from-lines" / "mixture.yaml"))
+    plan = make_plan(read_spec(tmp_path / "from-lines" / "mixture.yaml"))
     assert weighed(plan) == weighed(read_lock(tmp_path / "toy.lock.json"))
 
 
@@ -107,7 +107,7 @@ def test_every_format_that_can_be_imported_comes_back_as_it_was_written(folder: 
         assert (folder / name).is_dir()
         assert (folder / f"from-{name}").is_dir() == (form.read is not None)
         if form.read is not None:
-            plan = make_plan(load_spec(folder / f"from-{name}" / "mixture.yaml"))
+            plan = make_plan(read_spec(folder / f"from-{name}" / "mixture.yaml"))
             assert weighed(plan) == weighed(lock), name
             assert plan.data.batches == lock.data.batches, name
 
@@ -122,7 +122,7 @@ def test_every_format_has_a_line_with_its_unit_its_files_and_what_comes_back(fol
         assert units == " or ".join(form.units)
         assert changes == ", ".join(sorted(form.holds))
         unit = next((one for one in form.units if one == "sequences"), form.unit)
-        exported = export(lock, form, catalog=catalog, unit=unit)
+        exported = export_mixture(lock, form, catalog=catalog, unit=unit)
         names = {name.replace("PHASE", part) for name in code(files) for part in PHASES}
         assert {name.replace("NAME", "toy") for name in names} == set(exported.files)
         if form.read is None:

@@ -12,7 +12,7 @@ import pytest
 
 from benchmarks.judges.record import ACCEPTED, allowed, content, differences
 from benchmarks.judges.text import ASKED, drawn_by, make_text
-from mixture.formats import FORMATS, export
+from mixture.formats import FORMATS, export_mixture
 from mixture.lock import Lock
 from mixture.planning.catalog import Catalog, read_catalog
 
@@ -31,7 +31,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> tuple[Lock, Catalog]:
 def test_an_export_is_what_its_trainer_accepted(trainer: str, judged: tuple[Lock, Catalog]) -> None:
     lock, catalog = judged
     asked = ASKED[trainer]
-    made = export(lock, FORMATS[asked.format], catalog=catalog, path_template=asked.template, unit=asked.unit)
+    made = export_mixture(lock, FORMATS[asked.format], catalog=catalog, path_template=asked.template, unit=asked.unit)
     assert {name: content(name, text) for name, text in made.files.items()} == KEPT[trainer]["files"]
 
 

@@ -15,11 +15,11 @@ import yaml
 from format_trips import Written, catalog_of, written
 
 from mixture.errors import FormatError
-from mixture.formats import FORMATS, Exported, WeightUnit, export
+from mixture.formats import FORMATS, Exported, WeightUnit, export_mixture
 from mixture.lock import Mask, read_lock
 from mixture.planning.amend import amend
 from mixture.planning.plan import make_lock, make_plan, plan_json
-from mixture.planning.spec import load_spec
+from mixture.planning.spec import read_spec
 
 SPEC = """\
 mixture: small
@@ -43,7 +43,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Written:
 
 def files_of(made: Written, name: str, **options: Any) -> dict[str, Any]:
     """The files of an export, parsed as most trainers do: YAML by version 1.1, JSON."""
-    exported = export(made.lock, FORMATS[name], catalog=made.catalog, **options)
+    exported = export_mixture(made.lock, FORMATS[name], catalog=made.catalog, **options)
     return {file: parsed(file, text) for file, text in exported.files.items()}
 
 
@@ -81,14 +81,16 @@ def test_levanter_gives_batches_that_change_as_a_schedule(tmp_path):
 def test_levanter_names_the_domains_of_which_a_block_would_have_no_sequence(tmp_path):
     spec = SPEC.replace("web: 60%, code: 40%, books: 0", "web: 60%, code: 39.99%, books: 0.01%")
     made = written(tmp_path, spec, CELLS)
-    lost = [remark for remark in export(made.lock, FORMATS["levanter"]).remarks if remark.code == "domains-vanish"]
+    lost = [
+        remark for remark in export_mixture(made.lock, FORMATS["levanter"]).remarks if remark.code == "domains-vanish"
+    ]
     assert len(lost) == 1
     assert "in phase early, 'books' would have less than one sequence in a block of 3,200" in lost[0].message
 
 
 def test_the_block_of_the_marin_run_fits_its_boundaries_and_is_as_fine_as_the_one_it_was_trained_with():
     lock = read_lock(Path(__file__).parents[2] / "mixtures" / "marin-535b-a23b" / "mixture.lock.json")
-    exported = export(lock, FORMATS["levanter"])
+    exported = export_mixture(lock, FORMATS["levanter"])
     (config,) = (yaml.safe_load(text) for text in exported.files.values())
     block = config["data"]["mixture_block_size"]
     assert 49152 <= block < 2**16
@@ -111,7 +113,7 @@ def test_olmo_ratios_sum_to_exactly_one_and_leave_out_what_is_never_drawn(small)
 def test_ratios_of_any_weights_sum_to_exactly_one_as_they_are_written(name, tmp_path):
     thirds = SPEC.replace("web: 60%, code: 40%, books: 0", "web: 1B, code: 1B, books: 1B")
     made = written(tmp_path, thirds, CELLS)
-    for text in export(made.lock, FORMATS[name]).files.values():
+    for text in export_mixture(made.lock, FORMATS[name]).files.values():
         key = "target_ratio:" if name == "olmo" else "weight:"
         ratios = [Decimal(line.split(key)[1].split(",")[0].strip()) for line in text.splitlines() if key in line]
         assert len(ratios) == 3
@@ -228,7 +230,7 @@ def repeated(repetitions: float, samples: int) -> int:
 def test_domains_of_which_nothing_is_repeated_are_named(tmp_path):
     spec = SPEC.replace("web: 60%, code: 40%, books: 0", "web: 60%, code: 39.9999%, books: 0.0001%")
     made = written(tmp_path, f"accept: [never-read]\n{spec}", CELLS)
-    exported = export(made.lock, FORMATS["energon"], catalog=made.catalog)
+    exported = export_mixture(made.lock, FORMATS["energon"], catalog=made.catalog)
     (said,) = [remark.message for remark in exported.remarks if remark.code == "domains-left-out"]
     assert "phase early 'books'" in said
     assert "books" not in exported.files["small.energon.1-early.epochized.yaml"].split("splits")[1]
@@ -252,8 +254,8 @@ def test_marin_has_the_tokens_of_cells_and_budgets_of_phases(small):
 def test_the_table_has_the_figures_of_the_plan(small, tmp_path):
     (tmp_path / "cells.csv").write_text(CELLS, encoding="utf-8")
     (tmp_path / "mixture.yaml").write_text(f"catalog: cells.csv\n{SPEC}", encoding="utf-8")
-    plan = plan_json(make_plan(load_spec(tmp_path / "mixture.yaml")))
-    (text,) = export(small.lock, FORMATS["csv"]).files.values()
+    plan = plan_json(make_plan(read_spec(tmp_path / "mixture.yaml")))
+    (text,) = export_mixture(small.lock, FORMATS["csv"]).files.values()
     rows = list(csv.DictReader(io.StringIO(text)))
     phases: Any = plan["phases"]
     planned = [
@@ -266,7 +268,7 @@ def test_the_table_has_the_figures_of_the_plan(small, tmp_path):
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_export_says_its_unit_its_mixture_and_what_it_can_not_say(name, small):
-    exported = export(small.lock, FORMATS[name], catalog=small.catalog)
+    exported = export_mixture(small.lock, FORMATS[name], catalog=small.catalog)
     assert {"unit", "draws", "order-not-kept", "caps-not-kept"} <= codes(exported)
     said = next(remark.message for remark in exported.remarks if remark.code == "unit")
     assert f"weights count {FORMATS[name].unit}" in said
@@ -288,7 +290,7 @@ def test_formats_that_make_a_dataset_a_phase_say_how_much_text_is_read_again(tmp
     drawn = made.lock.schedule().counts(1000) - made.lock.schedule().counts(800)
     code, web = (16 * int(drawn[d]) for d in (1, 2))
     for name, form in FORMATS.items():
-        said = read_again(export(made.lock, form, catalog=made.catalog))
+        said = read_again(export_mixture(made.lock, form, catalog=made.catalog))
         if name in ("levanter", "marin-json", "nanotron", "csv"):
             assert not said, name
         else:
@@ -304,24 +306,28 @@ def test_text_that_the_lock_reads_again_itself_is_counted_for_it_too(tmp_path):
     made = written(tmp_path, spec, CELLS)
     drawn = made.lock.schedule().counts(1000) - made.lock.schedule().counts(800)
     books, web = 16 * int(drawn[0]), 16 * int(drawn[2])
-    (said,) = read_again(export(made.lock, FORMATS["olmo"]))
+    (said,) = read_again(export_mixture(made.lock, FORMATS["olmo"]))
     assert f"up to {books + web:,} of 12,800 tokens in late ({books:,} in the lock)" in said
 
 
 def test_one_phase_alone_says_what_it_reads_again_of_those_before_it(small):
-    assert read_again(export(small.lock, FORMATS["levanter"], phase="late"))
-    assert not read_again(export(small.lock, FORMATS["levanter"], phase="early"))
-    assert not read_again(export(small.lock, FORMATS["olmo"], phase="early"))
+    assert read_again(export_mixture(small.lock, FORMATS["levanter"], phase="late"))
+    assert not read_again(export_mixture(small.lock, FORMATS["levanter"], phase="early"))
+    assert not read_again(export_mixture(small.lock, FORMATS["olmo"], phase="early"))
 
 
 @pytest.mark.parametrize("name", [name for name, form in FORMATS.items() if form.version])
 def test_every_export_says_which_version_of_the_trainer_it_is_for(name, small):
-    said = [r.message for r in export(small.lock, FORMATS[name], catalog=small.catalog).remarks if r.code == "version"]
+    said = [
+        r.message
+        for r in export_mixture(small.lock, FORMATS[name], catalog=small.catalog).remarks
+        if r.code == "version"
+    ]
     assert said == [f"written for {FORMATS[name].version}"]
 
 
 def test_formats_without_phases_say_where_each_file_begins(small):
-    said = [r.message for r in export(small.lock, FORMATS["olmo"]).remarks if r.code == "phases-in-files"]
+    said = [r.message for r in export_mixture(small.lock, FORMATS["olmo"]).remarks if r.code == "phases-in-files"]
     assert said
     assert "early at step 0, late at step 800" in said[0]
 
@@ -341,18 +347,20 @@ def test_names_that_yaml_readers_take_for_other_things_stay_names(tmp_path):
 
 def test_documents_that_nobody_counted_are_refused_with_the_domain(small, tmp_path):
     with pytest.raises(FormatError) as caught:
-        export(small.lock, FORMATS["hf"])
+        export_mixture(small.lock, FORMATS["hf"])
     assert caught.value.code == "missing-column"
     some = catalog_of(tmp_path, "domain,tokens,documents\nweb,400000,4000\ncode,40000,\nbooks,10000,10\n")
     with pytest.raises(FormatError, match="'code'") as caught:
-        export(small.lock, FORMATS["hf"], catalog=some)
+        export_mixture(small.lock, FORMATS["hf"], catalog=some)
     assert caught.value.code == "missing-column"
-    assert export(small.lock, FORMATS["hf"], catalog=some, unit=WeightUnit.SEQUENCES).unit is WeightUnit.SEQUENCES
+    assert (
+        export_mixture(small.lock, FORMATS["hf"], catalog=some, unit=WeightUnit.SEQUENCES).unit is WeightUnit.SEQUENCES
+    )
 
 
 def test_a_unit_that_a_trainer_does_not_draw_is_refused(small):
     with pytest.raises(FormatError, match="levanter does not draw documents") as caught:
-        export(small.lock, FORMATS["levanter"], catalog=small.catalog, unit=WeightUnit.DOCUMENTS)
+        export_mixture(small.lock, FORMATS["levanter"], catalog=small.catalog, unit=WeightUnit.DOCUMENTS)
     assert caught.value.code == "unit-not-drawn"
 
 
@@ -366,29 +374,29 @@ def test_a_unit_that_a_trainer_does_not_draw_is_refused(small):
 )
 def test_templates_that_give_no_paths_are_refused(template, code, small):
     with pytest.raises(FormatError) as caught:
-        export(small.lock, FORMATS["megatron"], catalog=small.catalog, path_template=template)
+        export_mixture(small.lock, FORMATS["megatron"], catalog=small.catalog, path_template=template)
     assert caught.value.code == code
 
 
 def test_a_template_with_columns_needs_the_table_of_the_domains(small):
     with pytest.raises(FormatError) as caught:
-        export(small.lock, FORMATS["levanter"], path_template="{kind}/{domain}")
+        export_mixture(small.lock, FORMATS["levanter"], path_template="{kind}/{domain}")
     assert caught.value.code == "no-catalog"
 
 
 def test_a_phase_that_is_not_there_is_refused_with_the_nearest(small):
     with pytest.raises(FormatError, match="did you mean 'early'") as caught:
-        export(small.lock, FORMATS["olmo"], phase="erly")
+        export_mixture(small.lock, FORMATS["olmo"], phase="erly")
     assert caught.value.code == "unknown-phase"
 
 
 def test_what_only_a_lock_has_is_said_to_be_lost(tmp_path):
     cells = "domain,tokens\nweb,900000\ncode,400000\n"
     written(tmp_path, SPEC.replace(", books: 0", "").replace("code: 30%, books: 50%", "code: 80%"), cells)
-    spec = load_spec(tmp_path / "mixture.yaml")
+    spec = read_spec(tmp_path / "mixture.yaml")
     lock = make_lock(make_plan(spec, pools={"web": 131072}))
     later = amend(lock, 500, skip_steps=10, masks=(Mask(600, "code", 0, 100),))
-    said = {remark.code: remark.message for remark in export(later, FORMATS["levanter"]).remarks}
+    said = {remark.code: remark.message for remark in export_mixture(later, FORMATS["levanter"]).remarks}
     assert said["pools-not-kept"] == "the lock reads only a part of 1 domain: 'web'"
     assert said["skips-not-kept"] == "the lock skips 40 sequences, which the trainer would read"
     assert said["masks-not-kept"] == "the lock masks 1 range of text, which the trainer would read"
@@ -406,9 +414,9 @@ phases:
   - {phase: late, weights: {small: 25%, large: 75%}}
 """
     made = written(tmp_path, spec, "domain,tokens\nsmall,1600\nlarge,160000\n")
-    said = {remark.code: remark.message for remark in export(made.lock, FORMATS["nanotron"]).remarks}
+    said = {remark.code: remark.message for remark in export_mixture(made.lock, FORMATS["nanotron"]).remarks}
     # 200 of 800 sequences, of 100 that there are; all of them in the first half of the run
     assert said["repeats-in-order"].endswith("for each epoch: 'small' 1,600 tokens (2 epochs)")
-    once = {remark.code for remark in export(made.lock, FORMATS["nanotron"], phase="early").remarks}
+    once = {remark.code for remark in export_mixture(made.lock, FORMATS["nanotron"], phase="early").remarks}
     assert "repeats-in-order" not in once
-    assert "repeats-in-order" not in {remark.code for remark in export(made.lock, FORMATS["olmo"]).remarks}
+    assert "repeats-in-order" not in {remark.code for remark in export_mixture(made.lock, FORMATS["olmo"]).remarks}

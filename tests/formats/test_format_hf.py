@@ -8,7 +8,7 @@ import datasets
 import pytest
 from format_trips import Written, written
 
-from mixture.formats import FORMATS, WeightUnit, export
+from mixture.formats import FORMATS, WeightUnit, export_mixture
 
 SPEC = """\
 mixture: lengths
@@ -31,7 +31,7 @@ def made(tmp_path_factory) -> Written:
 
 def token_shares(made: Written, unit: WeightUnit | None) -> dict[str, float]:
     """The shares of tokens among what interleaving with the exported arguments gives, 20,000 documents of each name."""
-    (text,) = export(made.lock, FORMATS["hf"], catalog=made.catalog, unit=unit).files.values()
+    (text,) = export_mixture(made.lock, FORMATS["hf"], catalog=made.catalog, unit=unit).files.values()
     arguments = json.loads(text)
     sources = [
         datasets.Dataset.from_dict({"name": [name] * NUM_DOCUMENTS, "tokens": [LENGTHS[name]] * NUM_DOCUMENTS})

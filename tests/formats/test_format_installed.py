@@ -12,7 +12,7 @@ PROGRAM = """
 import json, sys
 from mixture.errors import FormatError
 from mixture.formats import FORMATS
-from mixture import format_of
+from mixture.formats import format_of
 
 def code(name):
     try:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from format_trips import brought_in, catalog_of, weighed
 
-from mixture.formats import FORMATS, SourceFile, export, import_mixture
+from mixture.formats import FORMATS, SourceFile, export_mixture, import_mixture
 from mixture.lock import read_lock
 
 MIXTURES = Path(__file__).parents[2] / "mixtures"
@@ -49,7 +49,7 @@ def test_the_artefact_of_the_announced_marin_mixture_gives_the_lock_of_its_spec(
 def test_the_marin_mixture_goes_out_with_the_weights_that_were_published():
     announced = MIXTURES / "marin-announced-80-20"
     lock = read_lock(announced / "mixture.lock.json")
-    (text,) = export(lock, FORMATS["marin-json"]).files.values()
+    (text,) = export_mixture(lock, FORMATS["marin-json"]).files.values()
     value = json.loads(text)
     with (announced / "cells.csv").open(encoding="utf-8") as file:
         for row in csv.DictReader(file):

@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from search_lengths import examples
 
-from mixture.formats import FORMATS, Given, SourceFile, WeightUnit, export, import_mixture, read_file
+from mixture.formats import FORMATS, Given, SourceFile, WeightUnit, export_mixture, import_mixture, read_file
 from mixture.planning.plan import make_plan
-from mixture.planning.spec import load_spec
+from mixture.planning.spec import read_spec
 
 READ = [name for name, form in FORMATS.items() if form.read is not None]
 # What readers of YAML 1.1, of 1.2, shells and spreadsheets take for something else.
@@ -99,13 +99,13 @@ def test_a_file_that_a_trainer_reads_and_saves_again_says_the_same(name, drawn):
     spec, cells = drawn
     with tempfile.TemporaryDirectory() as folder:
         made = written(Path(folder) / "own", spec, cells)
-        exported = export(made.lock, FORMATS[name], catalog=made.catalog)
+        exported = export_mixture(made.lock, FORMATS[name], catalog=made.catalog)
         saved = {file: saved_again(file, text) for file, text in exported.files.items()}
         paths = readable(exported, put(Path(folder) / "saved", saved))
         given_too = given_for(name, made, exported.unit)
         imported = import_mixture(FORMATS[name], [read_file(path) for path in paths], Path(folder) / "in", given_too)
         spec_file, *_ = put(Path(folder) / "in", imported.files)
-        assert weighed(make_plan(load_spec(spec_file))) == weighed(made.lock)
+        assert weighed(make_plan(read_spec(spec_file))) == weighed(made.lock)
 
 
 def saved_again(file: str, text: str) -> str:
@@ -156,13 +156,13 @@ def test_seed_and_tokenizer_come_back_where_a_format_has_them(changing, tmp_path
 
 
 def test_counts_that_were_chosen_come_back_as_near_as_whole_sequences_can(changing, tmp_path):
-    files = export(changing.lock, FORMATS["mosaic"], phase="first").files
+    files = export_mixture(changing.lock, FORMATS["mosaic"], phase="first").files
     paths = [path for path in put(tmp_path / "out", files) if ".choose" in path.name]
     imported = import_mixture(
         FORMATS["mosaic"], [read_file(path) for path in paths], tmp_path / "in", Given(catalog=changing.catalog)
     )
     spec, *_ = put(tmp_path / "in", imported.files)
-    phase = make_plan(load_spec(spec)).phases[0]
+    phase = make_plan(read_spec(spec)).phases[0]
     assert sum(phase.sequences) == 48
     assert [round(share * 48) for share in phase.shares] == changing.lock.schedule().counts(12).tolist()
 
@@ -178,19 +178,19 @@ def test_a_later_max_duration_has_the_earlier_files_in_it(durations, steps, chan
     sources = [SourceFile(tmp_path / f"{i}.yaml", text.format(one, streams)) for i, one in enumerate(durations)]
     imported = import_mixture(FORMATS["mosaic"], sources, tmp_path / "in", Given(catalog=changing.catalog))
     spec, *_ = put(tmp_path / "in", imported.files)
-    assert [phase.laid.steps for phase in make_plan(load_spec(spec)).phases] == steps
+    assert [phase.laid.steps for phase in make_plan(read_spec(spec)).phases] == steps
     goes_on = "counted-from-start" in {remark.code for remark in imported.remarks}
     assert goes_on == (durations not in (("10ba", "10ba"), ("10ba", "96sp")))
 
 
 def test_repetitions_come_back_as_shares_by_the_sizes_of_domains(changing, tmp_path):
     unit = WeightUnit.SEQUENCES
-    files = export(changing.lock, FORMATS["energon"], phase="long", unit=unit).files
+    files = export_mixture(changing.lock, FORMATS["energon"], phase="long", unit=unit).files
     paths = [path for path in put(tmp_path / "out", files) if "epochized" in path.name]
     said = Given(catalog=changing.catalog, unit=unit)
     imported = import_mixture(FORMATS["energon"], [read_file(path) for path in paths], tmp_path / "in", said)
     spec, *_ = put(tmp_path / "in", imported.files)
-    shares = dict(zip("abc", make_plan(load_spec(spec)).phases[0].shares, strict=True))
+    shares = dict(zip("abc", make_plan(read_spec(spec)).phases[0].shares, strict=True))
     drawn = changing.lock.schedule().counts(30) - changing.lock.schedule().counts(22)
     assert [int(n) for n in drawn] == [6, 0, 26]
     # Each with the half of a sequence that keeps Energon from being one short.

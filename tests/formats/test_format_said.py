@@ -13,7 +13,7 @@ from mixture.formats import FORMATS, Imported, SourceFile, WeightUnit, import_mi
 from mixture.formats.shell import programs
 from mixture.planning.catalog import Catalog
 from mixture.planning.plan import Plan, make_plan
-from mixture.planning.spec import load_spec
+from mixture.planning.spec import read_spec
 
 PARTS = 10**15
 HALVES = {"one": 0.5, "two": 0.5}
@@ -469,7 +469,7 @@ def test_a_bank_of_tokens_and_epochs_is_a_mixture_and_the_list_of_a_script(tmp_p
     files = [SourceFile(tmp_path / "run.sh", script), SourceFile(tmp_path / "bank.json", bank)]
     imported = import_mixture(FORMATS["megatron"], files, tmp_path / "in")
     spec, *_ = put(tmp_path / "in", imported.files)
-    again = make_plan(load_spec(spec))
+    again = make_plan(read_spec(spec))
     assert (weighed(again), again.tokenizer) == ([(0, 10, 64, weighed(plan)[0][3])], "org/tok")
 
 

@@ -13,11 +13,11 @@ from stream_helpers import make_store
 from mixture.data.derived import ExportFormat, export_store
 from mixture.data.store import Store
 from mixture.errors import CatalogError
-from mixture.formats import FORMATS, export
+from mixture.formats import FORMATS, export_mixture
 from mixture.lock import Lock
 from mixture.planning.catalog import Catalog, read_catalog
 from mixture.planning.plan import make_lock, make_plan
-from mixture.planning.spec import load_spec
+from mixture.planning.spec import read_spec
 
 SPEC = """\
 mixture: stored
@@ -45,7 +45,7 @@ def store(folder: Path) -> Store:
 @pytest.fixture(scope="module")
 def lock(store: Store, folder: Path) -> Lock:
     (folder / "mixture.yaml").write_text(SPEC, encoding="utf-8")
-    return make_lock(make_plan(load_spec(folder / "mixture.yaml")))
+    return make_lock(make_plan(read_spec(folder / "mixture.yaml")))
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +75,7 @@ def paths_in(name: str, text: str) -> list[str]:
 )
 def test_paths_are_those_of_the_files_that_export_store_writes(name, form, template, endings, lock, store, tmp_path):
     export_store(store, form, tmp_path / "files")
-    exported = export(lock, FORMATS[name], path_template=f"{tmp_path}/files/{template}")
+    exported = export_mixture(lock, FORMATS[name], path_template=f"{tmp_path}/files/{template}")
     texts = [text for file, text in exported.files.items() if not file.endswith((".json", ".args.txt"))]
     paths = {path for text in texts for path in paths_in(name, text)}
     assert len(paths) == len(NAMES)
@@ -87,7 +87,9 @@ def test_paths_are_those_of_the_files_that_export_store_writes(name, form, templ
 def test_numbers_are_those_of_the_table_where_one_is_given(lock, tmp_path):
     (tmp_path / "more.csv").write_text("domain,tokens\na,9\nbooks,9000\nc+d,9000\nweb,9000\n", encoding="utf-8")
     more = read_catalog(tmp_path / "more.csv")
-    (text,) = export(lock, FORMATS["levanter"], catalog=more, path_template="s3://b/{number}/{file}").files.values()
+    (text,) = export_mixture(
+        lock, FORMATS["levanter"], catalog=more, path_template="s3://b/{number}/{file}"
+    ).files.values()
     components = yaml.safe_load(text)["data"]["components"]
     assert components["c+d"] == {"cache_dir": "s3://b/00002/00002-c_d"}
 
@@ -95,20 +97,20 @@ def test_numbers_are_those_of_the_table_where_one_is_given(lock, tmp_path):
 def test_a_table_without_a_domain_is_in_the_way_of_numbers_alone(lock, tmp_path):
     (tmp_path / "less.csv").write_text("domain,tokens\nbooks,9000\nweb,9000\n", encoding="utf-8")
     less = read_catalog(tmp_path / "less.csv")
-    assert export(lock, FORMATS["olmo"], catalog=less, path_template="{domain}").files
+    assert export_mixture(lock, FORMATS["olmo"], catalog=less, path_template="{domain}").files
     with pytest.raises(CatalogError) as caught:
-        export(lock, FORMATS["olmo"], catalog=less, path_template="{file}")
+        export_mixture(lock, FORMATS["olmo"], catalog=less, path_template="{file}")
     assert caught.value.code == "unknown-domain"
 
 
 def test_nanotron_has_the_vocabulary_and_token_size_of_the_store(lock, store, catalog):
-    exported = export(lock, FORMATS["nanotron"], catalog=catalog)
+    exported = export_mixture(lock, FORMATS["nanotron"], catalog=catalog)
     assert len(exported.files) == 2
     for text in exported.files.values():
         for stage in yaml.safe_load(text)["data_stages"]:
             dataset = stage["data"]["dataset"]
             assert (dataset["vocab_size"], dataset["token_size_in_bytes"]) == (store.vocabulary, 2)
     assert "token-type-unknown" not in json.dumps(exported.json())
-    bare = export(lock, FORMATS["nanotron"])
+    bare = export_mixture(lock, FORMATS["nanotron"])
     assert "token-type-unknown" in json.dumps(bare.json())
     assert not any("vocab_size:" in text for text in bare.files.values())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from format_trips import written
 
-from mixture.formats import FORMATS, Holds, export
+from mixture.formats import FORMATS, Holds, export_mixture
 
 SPEC = """\
 mixture: stairs
@@ -22,7 +22,7 @@ CELLS = "domain,tokens,documents\ncode,1000000,1000\nweb,1000000,1000\n"
 @pytest.mark.parametrize("name", list(FORMATS))
 def test_every_format_writes_each_stair_or_says_that_it_is_a_file_of_its_own(tmp_path, name):
     made = written(tmp_path, SPEC, CELLS)
-    exported = export(made.lock, FORMATS[name], catalog=made.catalog)
+    exported = export_mixture(made.lock, FORMATS[name], catalog=made.catalog)
     said = {remark.code: remark.message for remark in exported.remarks}
     # Stair 1 of 2 is a third of the way from 90% to 10%, stair 2 two thirds.
     text = "".join(exported.files.values())

@@ -21,13 +21,13 @@ from mixture.data.ingest.sources import read_sources
 from mixture.data.linking import build_catalog
 from mixture.data.store import open_store
 from mixture.errors import MixtureError, Place
-from mixture.formats import FORMATS, Given, Holds, SourceFile, export, import_mixture
+from mixture.formats import FORMATS, Given, Holds, SourceFile, export_mixture, import_mixture
 from mixture.json_text import digest
 from mixture.lock import lock_text, parse_lock
 from mixture.lock.mask_file import read_mask_file
 from mixture.planning.catalog import read_catalog, read_column, read_overview
 from mixture.planning.plan import make_lock, make_plan
-from mixture.planning.spec import load_spec, parse_spec
+from mixture.planning.spec import parse_spec, read_spec
 from mixture.stream.state import read_state
 
 SPECS = [
@@ -206,7 +206,7 @@ def _specs(folder: Path) -> dict[str, Target]:
     locks = []
     for text in SPECS:
         (folder / "spec.yaml").write_text(text, encoding="utf-8")
-        locks.append(lock_text(make_lock(make_plan(load_spec(path)))).encode())
+        locks.append(lock_text(make_lock(make_plan(read_spec(path)))).encode())
     clusters = [{"id": "c0", "title": "News", "terms": ["a"], "documents": 3, "tokens": 5}]
     said = {
         "format": 1,
@@ -400,7 +400,7 @@ def _formats(folder: Path) -> dict[str, Target]:
         if form.read is None:
             continue
         has_phases = Holds.PHASES in form.holds
-        exported = export(made.lock, form, catalog=made.catalog, phase=None if has_phases else "first")
+        exported = export_mixture(made.lock, form, catalog=made.catalog, phase=None if has_phases else "first")
         files = exported.files
         put(folder, files)
         seeds = [files[path.name].encode() for path in readable(exported, [Path(file) for file in files])]

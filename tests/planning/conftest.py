@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mixture.planning.spec import Spec, load_spec
+from mixture.planning.spec import Spec, read_spec
 
 WriteSpec = Callable[..., Spec]
 
@@ -27,6 +27,6 @@ def write_spec(tmp_path: Path) -> WriteSpec:
         lines = [f"{key}: {value}" for key, value in (KEYS | keys).items()]
         lines += ["phases:", *(f"  - {phase}" for phase in phases)]
         (tmp_path / "mixture.yaml").write_text("\n".join(lines) + "\n")
-        return load_spec(tmp_path / "mixture.yaml")
+        return read_spec(tmp_path / "mixture.yaml")
 
     return write

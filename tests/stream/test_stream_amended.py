@@ -14,7 +14,7 @@ from mixture.errors import AmendError, StoreError, StreamError
 from mixture.lock import Amendment, Lock, Mask
 from mixture.planning.amend import amend
 from mixture.planning.plan import make_lock, make_plan
-from mixture.planning.spec import load_spec
+from mixture.planning.spec import read_spec
 from mixture.stream import open_stream
 from mixture.testing import check_ranks, check_resume
 
@@ -41,7 +41,7 @@ def locks(store: Store, tmp_path_factory: pytest.TempPathFactory) -> list[Lock]:
 def _by_spec(lock: Lock, store: Store, folder: Path, step: int, **keys: str) -> Lock:
     lock_over(store, folder, "  - {phase: all, weights: {code: 50%, web: 50%}}", **(KEYS | keys))
     content = {name: domain.content for name, domain in store.domains.items()}
-    plan = make_plan(load_spec(folder / "mixture.yaml"), amends=Amendment(lock, step))
+    plan = make_plan(read_spec(folder / "mixture.yaml"), amends=Amendment(lock, step))
     return make_lock(plan, content=content)
 
 

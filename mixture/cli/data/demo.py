@@ -75,7 +75,7 @@ def _run(out: Path, processes: int | None) -> str:
     from mixture.cli.reading.stream import show
     from mixture.lock import write_lock
     from mixture.planning.plan import make_lock, make_plan
-    from mixture.planning.spec import load_spec
+    from mixture.planning.spec import read_spec
     from mixture.stream import open_stream
 
     store = _store(out, processes)
@@ -83,7 +83,7 @@ def _run(out: Path, processes: int | None) -> str:
     if not spec_file.exists():
         spec_file.write_text(SPEC.format(folder=out), encoding="utf-8")
     _heading("4. The plan")
-    plan = make_plan(load_spec(spec_file))
+    plan = make_plan(read_spec(spec_file))
     planning.show(plan, most=SHOWN_DOMAINS)
     lock = make_lock(plan, content={name: domain.content for name, domain in store.domains.items()})
     write_lock(lock, lock_file)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +11,7 @@ import typer
 
 from mixture.cli.data.store import ingest_progress
 from mixture.cli.output import AsJson, plain, print_json, print_table, table
+from mixture.units import percent
 
 if TYPE_CHECKING:
     from mixture.data.derived import PackReport, SplitReport
@@ -99,7 +101,7 @@ def _show_packed(report: PackReport) -> None:
 
 
 def _share(part: int, whole: int) -> str:
-    return f"{part / whole:.3%}" if whole else "–"
+    return percent(Fraction(part, whole), digits=4) if whole else "–"
 
 
 def _pack_json(report: PackReport) -> dict[str, object]:

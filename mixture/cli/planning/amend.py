@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,6 +24,7 @@ from mixture.cli.output import (
 from mixture.cli.planning.plan import SHOWN_DOMAINS, WorldSize, agree, counts_as, require, store_of
 from mixture.cli.planning.steps import STEP_HELP, StepText, parse_step
 from mixture.errors import MixtureError
+from mixture.units import decimal, percent
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -148,9 +150,9 @@ def amend(
 def _plan(amendment: Amendment, spec: Path, *, world_size: int | None, most: int | None, as_json: bool) -> Plan:
     """The plan of the amended run. One that is refused is shown before its error is raised."""
     from mixture.planning.plan import make_plan, weight_findings
-    from mixture.planning.spec import load_spec
+    from mixture.planning.spec import read_spec
 
-    plan = make_plan(load_spec(spec), world_size=world_size, amends=amendment)
+    plan = make_plan(read_spec(spec), world_size=world_size, amends=amendment)
     if plan.refusals:
         _preview(plan, amendment.lock, amendment.step, most=most, as_json=as_json)
     require(plan, says=not as_json)
@@ -233,7 +235,7 @@ def show(old: Lock, new: Lock | Plan, step: int, *, most: int | None) -> None:
             cause = "text is skipped" if handoff.first_step in skips else "the length changes"
             print(
                 f"at step {handoff.first_step:,} {cause}: {left:,} tokens are left out"
-                f" ({_percent(left, tokens[1])} of the run)"
+                f" ({percent(Fraction(left, tokens[1]), digits=3)} of the run)"
             )
     print(f"{sum(one.repeated for one in domains):,} tokens to come are read in an epoch after the first")
     if isinstance(new, Lock) and len(new.masks) > len(old.masks):
@@ -251,7 +253,6 @@ def _show_domains(domains: Sequence[AmendedDomain], most: int | None) -> None:
 
 
 def _table(domains: Sequence[AmendedDomain], most: int | None, *, exact: bool) -> Table:
-    from mixture.planning.plan import decimal
 
     columns = ["<domain", "tokens", "drawn", "to come", "was to come", "epochs", "epochs before", "left out", "again"]
     shown = table("Domains", *(column for column in columns if exact or column != "was to come"))
@@ -263,11 +264,3 @@ def _table(domains: Sequence[AmendedDomain], most: int | None, *, exact: bool) -
         figures = map(show_count, (one.tokens, one.drawn, *coming))
         shown.add_row(plain(one.name), *figures, *epochs, *map(show_count, (one.skipped, one.repeated)))
     return shown
-
-
-def _percent(part: int, whole: int) -> str:
-    from fractions import Fraction
-
-    from mixture.planning.plan import decimal
-
-    return f"{decimal(Fraction(part * 100, whole), digits=3)}%"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -47,12 +46,13 @@ def explain(
 def _beside(lock: Path, wanted: Collection[str]) -> Iterator[Lock]:
     """The lock files of its folder with one of these digests. A file that is damaged is none that was asked for."""
     from mixture.errors import LockError
+    from mixture.json_text import parse_json
     from mixture.lock import read_lock
 
     left = set(wanted)
     for path in sorted(lock.absolute().parent.glob("*.lock.json")) if left else ():
         try:
-            digest = json.loads(path.read_bytes())["digest"]
+            digest = parse_json(path.read_bytes())["digest"]
             if digest in left:
                 yield read_lock(path)
                 left.discard(digest)

@@ -83,11 +83,11 @@ def export_(
     as_json: AsJson = False,
 ) -> None:
     """Write a mixture for a trainer. What its format cannot say goes to standard error, and into the file's head."""
-    from mixture.formats import export, format_of
+    from mixture.formats import export_mixture, format_of
 
     made = format_of(form)
     lock, known = _lock_of(source, catalog)
-    exported = export(lock, made, catalog=known, phase=phase, path_template=path_template, unit=_unit(unit))
+    exported = export_mixture(lock, made, catalog=known, phase=phase, path_template=path_template, unit=_unit(unit))
     if out is None:
         _print_files(exported, as_json=as_json)
         return
@@ -106,12 +106,12 @@ def _lock_of(source: Path, catalog: Path | None) -> tuple[Lock, Catalog | None]:
     from mixture.lock import read_lock
     from mixture.planning.compare import given_catalog, is_lock
     from mixture.planning.plan import make_lock, make_plan
-    from mixture.planning.spec import load_spec
+    from mixture.planning.spec import read_spec
 
     given = None if catalog is None else given_catalog(catalog)
     if is_lock(source):
         return read_lock(source), given
-    spec = load_spec(source)
+    spec = read_spec(source)
     plan = make_plan(spec)
     store = store_of(spec)
     lock = make_lock(
@@ -199,7 +199,7 @@ def import_(
     from mixture.formats import Given, format_of, import_mixture, read_file
     from mixture.planning.compare import given_catalog
     from mixture.planning.plan import make_plan
-    from mixture.planning.spec import load_spec
+    from mixture.planning.spec import read_spec
     from mixture.units import Unit
 
     made = format_of(form)
@@ -216,7 +216,7 @@ def import_(
     values = dict(_variable(text) for text in variables or ())
     imported = import_mixture(made, [read_file(path, values) for path in files], out, given)
     written = _write_imported(imported, out)
-    plan = make_plan(load_spec(written[0]))
+    plan = make_plan(read_spec(written[0]))
     if as_json:
         print_json(_imported_json(imported, written, plan))
         return

@@ -13,6 +13,7 @@ import typer
 from mixture.cli.output import AsJson, plain, print_json, print_styled, print_table, table
 from mixture.cli.planning.plan import SHOWN_DOMAINS, SpecFile, store_of
 from mixture.errors import UnitError
+from mixture.units import decimal, percent
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -52,9 +53,9 @@ def ladder(
     Exit 1 where a rung has an error that the spec does not accept; then nothing is written.
     """
     from mixture.planning.ladder import make_ladder, rung_json, write_rung
-    from mixture.planning.spec import load_spec
+    from mixture.planning.spec import read_spec
 
-    loaded = load_spec(spec)
+    loaded = read_spec(spec)
     made = make_ladder(loaded, _sizes(rung), simulate_epochs=simulate_epochs, cut_full=cut_full)
     refused = any(one.plan.refusals for one in made)
     files: list[tuple[Path, Path] | None] = [None] * len(made)
@@ -132,13 +133,12 @@ def _rungs(ladder: Sequence[Rung]) -> Table:
             *(f"{phase.laid.end_step:,}" for phase in one.plan.phases[:-1]),
             f"{len(one.pools):,}",
             f"{len(missed):,}",
-            _percent(off),
+            _deviation(off),
         )
     return shown
 
 
 def _domains(ladder: Sequence[Rung], most: int | None) -> Table:
-    from mixture.planning.plan import decimal
 
     full = ladder[0].full
     columns = [column for one in ladder for column in (f"{one.size} pool", "epochs", "off")]
@@ -150,13 +150,11 @@ def _domains(ladder: Sequence[Rung], most: int | None) -> Table:
         for one in ladder:
             own = one.domains[d]
             pool = "whole" if own.pool_tokens is None else f"{own.pool_tokens:,}"
-            cells += [pool, "" if own.epochs is None else decimal(own.epochs, digits=4), _percent(own.deviation)]
+            cells += [pool, "" if own.epochs is None else decimal(own.epochs, digits=4), _deviation(own.deviation)]
         asked = "" if domain.epochs is None else decimal(domain.epochs, digits=4)
         shown.add_row(plain(domain.name), f"{domain.tokens:,}", asked, *cells)
     return shown
 
 
-def _percent(part: Fraction) -> str:
-    from mixture.planning.plan import decimal
-
-    return f"{decimal(part * 100, digits=3)}%" if part else "0"
+def _deviation(part: Fraction) -> str:
+    return percent(part, digits=3) if part else "0"

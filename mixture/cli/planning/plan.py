@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mixture.cli.output import AsJson, plain, print_json, print_styled, print_table, table, terminal_width, width_of
+from mixture.units import decimal, percent
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -68,7 +70,7 @@ def plan(
     Domains that no change names keep their proportions and share the rest of the phase.
     """
     from mixture.planning.plan import make_plan, plan_json
-    from mixture.planning.spec import load_spec
+    from mixture.planning.spec import read_spec
 
     if settings:
         from mixture.cli.planning.whatif import plan_with
@@ -77,7 +79,7 @@ def plan(
         return
     if by is not None or out is not None:
         raise typer.BadParameter("--by and -o need --set")
-    made = make_plan(load_spec(spec), world_size=world_size)
+    made = make_plan(read_spec(spec), world_size=world_size)
     if as_json:
         print_json(plan_json(made))
     else:
@@ -105,10 +107,10 @@ def lock(
     from mixture.data.store import open_store
     from mixture.lock import check_replaceable, lock_text, lock_to_replace, read_lock, write_lock
     from mixture.planning.plan import check_lock, finding_json, make_lock, make_plan
-    from mixture.planning.spec import load_spec
+    from mixture.planning.spec import read_spec
     from mixture.schedule import agreed_steps
 
-    loaded = load_spec(spec)
+    loaded = read_spec(spec)
     path = (out or spec.with_suffix(".lock.json")).resolve()
     text = open_store(store) if store is not None else store_of(loaded)
     contents = None if text is None else {name: domain.content for name, domain in text.domains.items()}
@@ -228,7 +230,7 @@ def _phases(plan: Plan, exact: bool) -> Table:
     shown = table("Phases", *(column for column in columns if exact or column != "batch tokens"))
     for phase in plan.phases:
         laid = phase.laid
-        share = _percent(laid.tokens, plan.tokens)
+        share = percent(Fraction(laid.tokens, plan.tokens), digits=4) if plan.tokens else ""
         batch = (laid.batch_sequences, laid.batch_tokens) if exact else (laid.batch_sequences,)
         spans, sizes = (laid.first_step, laid.steps, laid.tokens), (*batch, laid.sequence_length)
         shown.add_row(plain(phase.name), *map(number, spans), share, *map(number, sizes))
@@ -246,7 +248,6 @@ def _transition(phase: PlannedPhase) -> str:
 
 def _domains(plan: Plan, most: int | None, exact: bool) -> Table:
     """Domains, the ones read most first; short figures and no `at most` for a narrow terminal."""
-    from mixture.planning.plan import decimal
 
     number, digits = counts_as(exact), 4 if exact else 3
     limit = ["at most"] if exact else []
@@ -273,10 +274,9 @@ def _domains(plan: Plan, most: int | None, exact: bool) -> Table:
 
 def _shares(phase: PlannedPhase, d: int, digits: int) -> str:
     """A domain's weight in a phase, and the share that is read of it where that differs visibly."""
-    from mixture.planning.plan import decimal
 
     shares = [phase.shares[d], phase.share_read(d)] if phase.differs(d) else [phase.shares[d]]
-    weight, *read = [f"{decimal(share * 100, digits=digits)}%" for share in shares]
+    weight, *read = [percent(share, digits=digits) for share in shares]
     return f"{weight} ({read[0]})" if read else weight
 
 
@@ -285,14 +285,6 @@ def counts_as(exact: bool) -> Callable[[int], str]:
     from mixture.units import format_count, format_short
 
     return format_count if exact else format_short
-
-
-def _percent(part: int, whole: int) -> str:
-    from fractions import Fraction
-
-    from mixture.planning.plan import decimal
-
-    return f"{decimal(Fraction(part * 100, whole), digits=4)}%" if whole else ""
 
 
 def _styled(finding: Finding) -> str:

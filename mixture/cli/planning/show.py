@@ -25,6 +25,7 @@ from mixture.cli.output import (
 )
 from mixture.cli.planning.plan import SHOWN_DOMAINS, counts_as
 from mixture.cli.planning.steps import STEP_HELP, StepText, parse_step
+from mixture.units import decimal, percent
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -190,10 +191,10 @@ def _table(columns: Sequence[str], rows: Iterable[GroupTokens], *, is_whole: boo
     for row in rows:
         cells = ["none" if key is None else plain(printable(str(key))) for key in row.key]
         cells += [number(row.domains)] if heads else []
-        cells += [number(row.tokens), number(row.tokens_so_far), _percent(row.weights[0], digits)]
+        cells += [number(row.tokens), number(row.tokens_so_far), percent(row.weights[0], digits=digits)]
         cells.append(_decimal(row.epochs_so_far, digits))
         if not is_whole:
-            cells += [number(row.tokens_to_come), _percent(row.weights[1], digits), _decimal(row.epochs, digits)]
+            cells += [number(row.tokens_to_come), percent(row.weights[1], digits=digits), _decimal(row.epochs, digits)]
         shown.add_row(*cells)
     return shown
 
@@ -262,10 +263,5 @@ def _write_csv(names: Sequence[str], rows: Iterable[Iterable[object]]) -> None:
 
 
 def _decimal(x: Fraction | None, digits: int) -> str:
-    from mixture.planning.plan import decimal
 
     return "" if x is None else decimal(x, digits=digits)
-
-
-def _percent(x: Fraction | None, digits: int) -> str:
-    return "" if x is None else f"{_decimal(x * 100, digits)}%"

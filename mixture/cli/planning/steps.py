@@ -7,6 +7,8 @@ from fractions import Fraction
 
 import typer
 
+from mixture.units import percent
+
 STEP_HELP = "A number, or a percentage of the run: 25%."
 
 
@@ -37,9 +39,7 @@ class StepText:
         return round_half_up(self.value * steps)
 
     def __str__(self) -> str:
-        from mixture.planning.plan import decimal
-
-        return str(self.value) if isinstance(self.value, int) else f"{decimal(self.value * 100, digits=12)}%"
+        return str(self.value) if isinstance(self.value, int) else percent(self.value)
 
 
 def parse_step(text: str) -> StepText:

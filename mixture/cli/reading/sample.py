@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +12,7 @@ from mixture.cli.data.store import StoreFolder
 from mixture.cli.output import AsJson, LockFile, plain, print_json, print_table, table
 from mixture.cli.planning.plan import SHOWN_DOMAINS
 from mixture.errors import UnitError
+from mixture.units import percent
 
 if TYPE_CHECKING:
     from mixture.stream import Sample
@@ -95,11 +97,7 @@ def show(chosen: Sample, *, most: int | None) -> None:
 
 
 def _share(part: int, whole: int) -> str:
-    from fractions import Fraction
-
-    from mixture.planning.plan import decimal
-
-    return f"{decimal(Fraction(100 * part, whole), digits=4)}%"
+    return percent(Fraction(part, whole), digits=4)
 
 
 def _json(chosen: Sample) -> dict[str, object]:

@@ -14,11 +14,8 @@ from mixture.cli.output import AsJson, LockFile, output_file, print_columns, pri
 from mixture.cli.planning.steps import STEP_HELP, StepText, parse_step
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from mixture.schedule import Rows, Schedule
 
-COLUMNS = ("position", "step", "slot", "domain", "draw", "epoch", "sequence", "first_token", "tokens")
 PLACE = ("position", "step", "slot", "epoch")
 
 Steps = Annotated[
@@ -54,6 +51,8 @@ def positions(
     as_json: AsJson = False,
 ) -> None:
     """Show which sequence of which domain stands at positions of the run."""
+    from mixture.schedule import COLUMNS
+
     schedule = _schedule(lock)
     if position is not None and first_position is None and last_position is None:
         chunks = iter([schedule.at(position)])
@@ -81,33 +80,19 @@ def _widest(schedule: Schedule) -> int:
 
 
 def _rows(schedule: Schedule, rows: Rows) -> Iterator[tuple[object, ...]]:
-    placed = (rows.position, *schedule.steps_and_slots(rows.position))
-    columns = (*placed, rows.domain, rows.draw, rows.epoch, rows.sequence, rows.first_token, rows.tokens)
-    for position, step, slot, domain, *rest in zip(*(column.tolist() for column in columns), strict=True):
-        yield position, step, slot, schedule.names[domain], *rest
+    columns = {name: column.tolist() for name, column in schedule.columns(rows).items()}
+    columns["domain"] = [schedule.names[d] for d in columns["domain"]]
+    return zip(*columns.values(), strict=True)
 
 
 def _write_arrow(schedule: Schedule, chunks: Iterator[Rows], path: Path) -> None:
     import pyarrow as pa
 
-    names = pa.array(schedule.names, pa.string())
-    integers = ("draw", "epoch", "sequence", "first_token")
-    schema = pa.schema(
-        [
-            ("position", pa.int64()),
-            ("domain", pa.dictionary(pa.int32(), pa.string())),
-            *((name, pa.int64()) for name in integers),
-        ]
-    )
+    from mixture.stream import POSITIONS, positions_batch
 
-    def record(rows: Rows) -> pa.RecordBatch:
-        domain = pa.DictionaryArray.from_arrays(pa.array(rows.domain), names)
-        rest = [pa.array(getattr(rows, name)) for name in integers]
-        return pa.record_batch([pa.array(rows.position), domain, *rest], schema=schema)
-
-    with output_file(path) as beside, pa.OSFile(str(beside), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
+    with output_file(path) as beside, pa.OSFile(str(beside), "wb") as sink, pa.ipc.new_file(sink, POSITIONS) as writer:
         for rows in chunks:
-            writer.write_batch(record(rows))
+            writer.write_batch(positions_batch(schedule, rows))
 
 
 def counts(lock: LockFile, step: Steps, *, as_json: AsJson = False) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from mixture.cli.output import plain, print_columns, print_json, print_table, printable, table
+from mixture.units import percent
 
 if TYPE_CHECKING:
     from mixture.stream import DocumentPart, ReadSoFar, Trace, TracedRead, TracedSequence
@@ -158,8 +160,8 @@ def print_sums(found: ReadSoFar) -> None:
     )  # fmt: skip
     for i, one in enumerate((*found.values, total)):
         name = "in all" if one is total else "none" if one.value is None else str(one.value)
-        share = one.tokens_with_repeats / max(1, total.tokens_with_repeats)
-        figures = [f"{one.documents:,}", f"{one.tokens:,}", f"{one.tokens_with_repeats:,}", f"{share:.2%}"]
+        share = percent(Fraction(one.tokens_with_repeats, max(1, total.tokens_with_repeats)), digits=4)
+        figures = [f"{one.documents:,}", f"{one.tokens:,}", f"{one.tokens_with_repeats:,}", share]
         hidden = [f"{one.tokens_masked:,}"] if total.tokens_masked else []
         shown.add_row(plain(printable(name)), *figures, *hidden, end_section=i + 1 == len(found.values))
     print_table(shown)

@@ -61,10 +61,10 @@ def publish(
     A lock that `mixture amend` made is published with the spec that it was amended to: --lock says it.
     """
     from mixture.planning.plan import finding_json
-    from mixture.planning.spec import load_spec
+    from mixture.planning.spec import read_spec
 
     digits = _digits(replaces)
-    loaded = load_spec(spec)
+    loaded = read_spec(spec)
     beside = spec.with_suffix(".lock.json")
     if lock is None and beside.is_file():
         lock = beside

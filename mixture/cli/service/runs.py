@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
+from fractions import Fraction
 from typing import Annotated, Any
 
 import typer
 
 from mixture.cli.output import AsJson, print_json, print_styled, print_table, table
 from mixture.cli.service.remote import Patience, Scope, Token, Url, digest_of, explained, items, service_at
+from mixture.units import percent
 
 PATIENCE_SECONDS = 600.0
 """As streams have it."""
@@ -194,11 +196,7 @@ def _print_runs(runs: Iterable[Mapping[str, Any]]) -> None:
 
 
 def _percent(weight: float | None) -> str:
-    from fractions import Fraction
-
-    from mixture.planning.plan import decimal
-
-    return "" if weight is None else f"{decimal(Fraction(weight) * 100, digits=4)}%"
+    return "" if weight is None else percent(Fraction(weight), digits=4)
 
 
 def _losses(said: list[str]) -> dict[str, float]:

@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from mixture.errors import Place, StoreError
 from mixture.file_names import STORE_FILE, STORE_TABLE
-from mixture.json_text import by_line, digest
+from mixture.json_text import by_line, digest, parse_json
 from mixture.whole_file import whole_file
 
 FORMAT = "mixture-store/1"
@@ -232,13 +232,13 @@ def read_description(folder: Path, forms: Mapping[str, type[D]]) -> D:
     path = folder / MANIFEST
     place = Place(file=str(path))
     try:
-        fields = json.loads(path.read_bytes())
+        fields = parse_json(path.read_bytes())
         own = fields.pop("sha256")
     except (FileNotFoundError, NotADirectoryError):
         raise _no_store(folder) from None
     except OSError as error:
         raise StoreError(f"can not be read: {error.strerror}", code="store-unreadable", place=place) from error
-    except (ValueError, RecursionError, AttributeError, KeyError, TypeError) as error:
+    except (ValueError, AttributeError, KeyError, TypeError) as error:
         raise StoreError("is not a store's description", code="store-damaged", place=place) from error
     form = fields.get("format")
     if not isinstance(form, str) or form not in forms:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mixture.data.texts.values import value_text
+from mixture.json_text import parse_json
 
 _BYTES = (pa.binary(), pa.large_binary(), pa.binary_view())
 TEXTS = (pa.string(), pa.large_string(), pa.string_view(), *_BYTES)
@@ -94,7 +94,7 @@ def field_values(batch: pa.RecordBatch, name: str) -> pa.Array[Any]:
 def class_names(schema: pa.Schema) -> dict[str, list[str]]:
     """What the integers of columns stand for, by column, where Hugging Face `datasets` wrote that: its ClassLabels."""
     try:
-        features = json.loads((schema.metadata or {})[b"huggingface"])["info"]["features"]
+        features = parse_json((schema.metadata or {})[b"huggingface"])["info"]["features"]
         return dict(_class_labels(features, ""))
     except (LookupError, TypeError, ValueError, AttributeError):
         return {}

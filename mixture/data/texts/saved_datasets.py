@@ -6,11 +6,11 @@ the rows that a `select`, `shuffle` or `filter` left; the folder above those of 
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 from mixture.errors import IngestError, Place
+from mixture.json_text import parse_json
 from mixture.units import quote
 
 SPLITS = "dataset_dict.json"
@@ -69,10 +69,10 @@ def saved_dataset(folder: Path) -> SavedDataset | None:
 def listed_files(path: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The files of rows, and those of indices, that a state.json lists. Errors: ValueError, where it does not."""
     try:
-        state = json.loads(path.read_bytes())
+        state = parse_json(path.read_bytes())
         indices = state.get("_indices_data_files") or state.get("_indices_files") or []
         return _names(state["_data_files"]), _names(indices)
-    except (LookupError, TypeError, AttributeError, RecursionError) as error:
+    except (LookupError, TypeError, AttributeError) as error:
         raise ValueError(error) from error
 
 

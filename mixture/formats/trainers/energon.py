@@ -36,8 +36,7 @@ from mixture.formats.reading import (
 from mixture.formats.shares import FLOAT_DIGITS, mean_length, plain
 from mixture.formats.stages import Run, Stage
 from mixture.formats.yaml_text import Number, Row, yaml_text
-from mixture.planning.plan import decimal
-from mixture.units import quote
+from mixture.units import decimal, quote
 from mixture.wording import listed, names_of
 
 _HEADER = {"__module__": "megatron.energon", "__class__": "MetadatasetV2"}

@@ -37,8 +37,7 @@ from mixture.formats.reading import (
 from mixture.formats.reading import Sequence as SequenceNode
 from mixture.formats.stages import Run, Stage, TokenType, file_word, token_type_of
 from mixture.formats.yaml_text import Number, yaml_text
-from mixture.planning.plan import decimal
-from mixture.units import quote
+from mixture.units import decimal, quote
 from mixture.wording import NAMED, listed
 
 HOLDS = frozenset({Holds.PHASES})

@@ -37,8 +37,7 @@ from mixture.formats.shares import FLOAT_DIGITS, plain
 from mixture.formats.stages import Run, Stage, stage_writer
 from mixture.formats.trainers.olmo import repetition
 from mixture.formats.yaml_text import Number, Row, yaml_text
-from mixture.planning.plan import decimal
-from mixture.units import format_exact, quote
+from mixture.units import decimal, format_exact, quote
 
 LEVELS = ("source", "topic", "quality")
 SEQUENCE_LENGTH = 8192

@@ -9,8 +9,8 @@ from fractions import Fraction
 
 from mixture.formats.format import Bodies, Body, Holds, MixtureFormat, WeightUnit
 from mixture.formats.stages import Run
-from mixture.planning.plan import decimal
 from mixture.spreadsheet import defused
+from mixture.units import decimal
 
 COLUMNS = (
     "phase", "first_step", "steps", "sequence_length", "batch_sequences",

@@ -10,10 +10,10 @@ from itertools import pairwise
 
 from mixture.errors import AmendError, ScheduleError, nearest
 from mixture.lock import Amendment, Lock, LockPhase, Mask, goes_on, joined, look_up, with_digest
-from mixture.planning.plan import amends_of, decimal, free_name, lineage_of, masks_of, plain_name
+from mixture.planning.plan import amends_of, free_name, lineage_of, masks_of, plain_name
 from mixture.planning.spec import SUM_TOLERANCE
 from mixture.schedule import WHOLE, Schedule, ScheduleData, Segment, apportion
-from mixture.units import format_count
+from mixture.units import decimal, format_count
 
 Share = Fraction | Decimal | int | float | str
 

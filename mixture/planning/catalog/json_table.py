@@ -6,14 +6,14 @@ import math
 from pathlib import Path
 
 from mixture.errors import CatalogError, Place
-from mixture.planning.catalog.json_value import parse_json
+from mixture.planning.catalog.json_value import parse_value
 from mixture.planning.catalog.table import Cell, Table, check_header, check_num_rows
 from mixture.units import quote
 
 
 def read_json(path: Path, text: str) -> Table:
     """The table in a JSON array of objects. Raises CatalogError, with the line or the row."""
-    rows = parse_json(path, text)
+    rows = parse_value(path, text)
     if not isinstance(rows, list):
         hint = "[{…}, {…}]; a file with one object a line is named .jsonl"
         raise CatalogError("not an array of objects", code="bad-json", place=Place(file=str(path), line=1), hint=hint)
@@ -23,7 +23,7 @@ def read_json(path: Path, text: str) -> Table:
 def read_json_lines(path: Path, text: str) -> Table:
     """The table in a file with one JSON object a line. Empty lines are skipped. Raises CatalogError, with the line."""
     lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
-    rows = [parse_json(path, line, line=number) for number, line in lines]
+    rows = [parse_value(path, line, line=number) for number, line in lines]
     return _table(path, rows, tuple(number for number, _ in lines))
 
 

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from mixture.errors import CatalogError, Place, nearest
 from mixture.json_text import by_line
-from mixture.planning.catalog.json_value import parse_json
+from mixture.planning.catalog.json_value import parse_value
 from mixture.planning.catalog.reading import file_text
 from mixture.units import quote
 from mixture.whole_file import whole_file
@@ -144,7 +144,7 @@ def read_overview(path: str | os.PathLike[str], *, place: Place | None = None) -
     `overview-too-large`, `file-missing`, `file-unreadable`.
     """
     path = Path(path)
-    value = parse_json(path, file_text(path, _bytes(path, place or Place(file=str(path)))))
+    value = parse_value(path, file_text(path, _bytes(path, place or Place(file=str(path)))))
     _check_characters(path, value)
     if not isinstance(value, dict) or value.get("format") != 1 or isinstance(value["format"], bool):
         found = f"`format` is {value.get('format')!r}" if isinstance(value, dict) else "it is no JSON object"

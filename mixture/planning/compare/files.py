@@ -14,7 +14,7 @@ from mixture.planning.compare.git import Revision
 from mixture.planning.compare.revision_tables import RevisionTables
 from mixture.planning.compare.sides import Side, no_catalog, side_of
 from mixture.planning.plan import make_plan, read_inputs
-from mixture.planning.spec import load_spec, parse_spec
+from mixture.planning.spec import parse_spec, read_spec
 from mixture.units import quote
 
 SPEC_SUFFIXES = (".yaml", ".yml")
@@ -67,7 +67,7 @@ def given_catalog(path: Path) -> Catalog:
     """The table of domains at a path, or, where a spec (`.yaml`, `.yml`) is there, the one that it names."""
     if path.suffix.lower() not in SPEC_SUFFIXES:
         return read_catalog(path)
-    source = load_spec(path).catalog
+    source = read_spec(path).catalog
     return read_catalog(source.path, domain=source.domain)
 
 
@@ -86,7 +86,7 @@ def read_side(path: Path, *, catalog: Catalog | None) -> Side:
     """A spec's or a lock's side, named by its path."""
     if is_lock(path):
         return side_of(read_lock(path), name=str(path), catalog=catalog)
-    return side_of(make_plan(load_spec(path)), name=str(path))
+    return side_of(make_plan(read_spec(path)), name=str(path))
 
 
 def read_revision(revision: Revision, path: str, *, catalog: Catalog | None) -> Side:

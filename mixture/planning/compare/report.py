@@ -17,7 +17,8 @@ from mixture.names import DIGEST_MARK, EXAMPLE_DIGEST
 from mixture.planning.compare.comparison import Diff, Distance, Figures, Move, PhasePair, Resized
 from mixture.planning.compare.first_difference import TakenDown
 from mixture.planning.compare.sides import Side, Stretch
-from mixture.planning.plan import Exact, decimal, json_value
+from mixture.planning.plan import Exact, json_value
+from mixture.units import decimal
 
 
 class LengthFrom(TypedDict):

@@ -8,8 +8,7 @@ from fractions import Fraction
 from mixture.planning.compare.comparison import Diff, Distance, Figures, Move, PhasePair
 from mixture.planning.compare.first_difference import Agreement, TakenDown
 from mixture.planning.compare.sides import Side, Stretch
-from mixture.planning.plan import decimal
-from mixture.units import format_count
+from mixture.units import decimal, format_count, percent
 from mixture.wording import NAMED, Quote, counted, listed, names_of
 
 MOST_PHASES = 4
@@ -121,7 +120,7 @@ def shown_phases(diff: Diff) -> list[PhasePair]:
 def weight_cells(pairs: Sequence[PhasePair], move: Move) -> list[str]:
     """The weights of a move in phases, `a → b` where they differ."""
     return [
-        between(*(percent(None if side is None else side.weight(move.domains)) for side in (pair.a, pair.b)))
+        between(*(percent(None if side is None else side.weight(move.domains), digits=4) for side in (pair.a, pair.b)))
         for pair in pairs
     ]
 
@@ -143,7 +142,7 @@ def move_cells(move: Move, number: Number) -> list[str]:
     """The figures of MOVE_HEADS; shares in percent, their change in percentage points."""
     sides = move.a, move.b
     return [
-        between(*(percent(None if side is None else side.weight) for side in sides)),
+        between(*(percent(None if side is None else side.weight, digits=4) for side in sides)),
         signed(move.weight_change * 100) if move.weight_change else "0",
         between(*("" if side is None else number(side.tokens) for side in sides)),
         between(*(_epochs(side) for side in sides)),
@@ -153,11 +152,6 @@ def move_cells(move: Move, number: Number) -> list[str]:
 def between(a: str, b: str) -> str:
     """`a → b`, or once what is the same."""
     return a if a == b else f"{a or '–'} → {b or '–'}"
-
-
-def percent(share: Fraction | None) -> str:
-    """A share to four digits; nothing for None."""
-    return "" if share is None else f"{decimal(share * 100, digits=4)}%"
 
 
 def signed(change: Fraction) -> str:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mixture.planning.compare import percent
 from mixture.planning.explain.changes import Boundary, Change, Moves
 from mixture.planning.explain.explain import AmendmentExplained, Explanation, PhaseExplained, Resumable
-from mixture.planning.plan import decimal
-from mixture.units import format_short
+from mixture.units import decimal, format_short, percent
 from mixture.wording import NAMED, Quote, counted, listed, names_of
 
 SHOWN_DIGITS = 12
@@ -101,7 +99,10 @@ def _change_words(change: Change, quote: Quote) -> Iterator[str]:
     if batch != old_batch:
         yield f"A step has {counted(batch, 'sequence')} and no longer {old_batch:,}."
     if change.moved:
-        moved = [f"{quote(one.domain)} {percent(one.before)} → {percent(one.after)}" for one in change.movers]
+        moved = [
+            f"{quote(one.domain)} {percent(one.before, digits=4)} → {percent(one.after, digits=4)}"
+            for one in change.movers
+        ]
         yield (
             f"Weights: half-L1 distance {decimal(change.half_l1, digits=4)}, {counted(change.moved, 'domain')} moved:"
             f" {listed(moved, more=change.moved - len(moved))}. They hold up to step {change.weights_until:,}."
@@ -139,7 +140,10 @@ def _boundary_words(one: Boundary, quote: Quote) -> str:
 
 
 def _moves_words(moves: Change | Moves, beside: str, quote: Quote) -> str:
-    moved = [f"{quote(x.domain)} {percent(x.before)} → {percent(x.after)}" for x in moves.movers[:MOST_LATER_MOVERS]]
+    moved = [
+        f"{quote(x.domain)} {percent(x.before, digits=4)} → {percent(x.after, digits=4)}"
+        for x in moves.movers[:MOST_LATER_MOVERS]
+    ]
     distance = f"weights half-L1 {decimal(moves.half_l1, digits=4)}{beside}"
     return f"{distance}, {listed(moved, more=moves.moved - len(moved))}"
 

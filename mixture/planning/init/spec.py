@@ -12,9 +12,9 @@ from pathlib import Path
 
 from mixture.planning.catalog import Catalog
 from mixture.planning.init.sizes import Best, Limit, Sizes, sizes_for
-from mixture.planning.plan import Plan, decimal, drawable, make_plan, read_inputs
+from mixture.planning.plan import Plan, drawable, make_plan, read_inputs
 from mixture.planning.spec import SCHEMA_FILE, FindingCode, parse_spec
-from mixture.units import format_count
+from mixture.units import decimal, format_count, percent
 
 MAX_EPOCHS = 4
 """Up to so many epochs text that is read again is nearly as good as new (Muennighoff et al. 2023, arXiv 2305.16264)."""
@@ -125,7 +125,7 @@ def _head(draft: _Draft, plan: Plan | None) -> Iterator[str]:
         f"batch: {sizes.batch} sequence{'' if sizes.batch == 1 else 's'}",
         f"a step, over all machines: {format_count(sizes.step_tokens)} tokens",
     )
-    part = decimal(Fraction(100 * tokens, sizes.tokens), digits=3)
+    part = percent(Fraction(tokens, sizes.tokens), digits=3)
     yield _line(
         f"budget: {draft.steps} step{'' if draft.steps == 1 else 's'}",
         f"{format_count(tokens)} tokens, {part}% of what is read here",
@@ -174,7 +174,7 @@ def _all(best: Best | None, limits: Sequence[Limit], tokens: int) -> Iterator[st
     part = Fraction(best.tokens, tokens)
     share = Fraction(min(99, max(1, round(100 * part))), 100)
     for where, own, held in ((best.where, share, part), (best.others, 1 - share, 1 - part)):
-        yield from _group(where, limits, own, f"{decimal(100 * held, digits=3)}% of the tokens")
+        yield from _group(where, limits, own, f"{percent(held, digits=3)} of the tokens")
 
 
 def _even(draft: _Draft) -> Iterator[str]:
@@ -196,7 +196,7 @@ def _group(
 ) -> Iterator[str]:
     own = [f"({where})" if " or " in where and limits else where] if where else []
     yield f"      - where: {_quoted(' and '.join([*own, *(limit.where for limit in limits)]))}"
-    yield _line(f"        share: {decimal(100 * share)}%", why)
+    yield _line(f"        share: {percent(share)}", why)
     yield f"        within: {rule}"
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from mixture.errors import PlanError, UnitError
-from mixture.planning.plan import PhaseSteps, PlannedPhase, batch_place, decimal, lay_out, round_half_up
+from mixture.planning.plan import PhaseSteps, PlannedPhase, batch_place, lay_out, round_half_up
 from mixture.planning.spec import (
     BatchSize,
     Budget,
@@ -22,7 +22,7 @@ from mixture.planning.spec import (
     rules_of,
 )
 from mixture.schedule import WHOLE, apportion
-from mixture.units import SUFFIXES, Unit, format_count, format_exact, format_written, parse_count, quote
+from mixture.units import SUFFIXES, Unit, decimal, format_count, format_exact, format_written, parse_count, quote
 
 LARGEST_BATCH = 2**31 - 1
 

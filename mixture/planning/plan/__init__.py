@@ -16,7 +16,7 @@ from mixture.planning.plan.composition import (
     group_tokens,
 )
 from mixture.planning.plan.crossings import Crossing, crossing_json, crossings, parse_epochs
-from mixture.planning.plan.figures import Exact, decimal, fraction_of, json_value
+from mixture.planning.plan.figures import Exact, fraction_of, json_value
 from mixture.planning.plan.findings.finding import LEVELS, Finding, Level
 from mixture.planning.plan.inputs import Inputs, read_inputs
 from mixture.planning.plan.locking import amends_of, lineage_of, make_lock, masks_of, with_masks
@@ -64,7 +64,6 @@ __all__ = [
     "composition",
     "crossing_json",
     "crossings",
-    "decimal",
     "drawable",
     "evenly",
     "finding_json",

@@ -9,14 +9,13 @@ from fractions import Fraction
 from mixture.errors import AmendError, LockError, SpecError
 from mixture.lock import Amendment, Lock
 from mixture.planning.catalog import Catalog
-from mixture.planning.plan.figures import decimal
 from mixture.planning.plan.inputs import Inputs, read_inputs
 from mixture.planning.plan.plan import Plan, make_plan
 from mixture.planning.plan.transitions import changes_inside
 from mixture.planning.plan.weights.weights import drawable
 from mixture.planning.spec import FindingCode, Spec
 from mixture.schedule import WHOLE, ScheduleData
-from mixture.units import format_count
+from mixture.units import decimal, format_count, percent
 
 _SHOWN = 5
 
@@ -243,7 +242,7 @@ def _pairs(lock: Lock, plan: Plan) -> Iterator[tuple[str, str, object, object]]:
 def _shown(value: object) -> str:
     match value:
         case Fraction():
-            return f"{decimal(value * 100)}%"
+            return percent(value)
         case int():
             return format_count(value)
         case list():

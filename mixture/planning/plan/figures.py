@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from decimal import ROUND_HALF_UP, Context, Decimal
 from fractions import Fraction
 from typing import Annotated, overload
 
 from pydantic import Field
 from typing_extensions import TypedDict
+
+from mixture.units import decimal
 
 
 class Exact(TypedDict):
@@ -18,17 +19,6 @@ class Exact(TypedDict):
     ratio: Annotated[
         str | None, Field(examples=["999/100"], description="Null where it is too long for anyone to read.")
     ]
-
-
-def decimal(x: Fraction, *, digits: int = 12) -> str:
-    """A fraction in plain decimal notation, rounded half up to so many significant digits: 1561004/5 is 312200.8.
-
-    No trailing zeros, no exponent, and no digit before the point is rounded away. To compute, take the exact ratio.
-    """
-    whole = len(str(abs(int(x))))
-    context = Context(prec=max(digits, whole), rounding=ROUND_HALF_UP)
-    text = f"{context.divide(Decimal(x.numerator), Decimal(x.denominator)):f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 LONGEST_RATIO = 2048

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from mixture.errors import Place, SpecError
-from mixture.planning.plan.figures import decimal
 from mixture.planning.spec import BatchSize, Extent, Form, Phase, Spec
 from mixture.schedule import MAX_SEQUENCES
-from mixture.units import Unit, format_count, format_written
+from mixture.units import Unit, decimal, format_count, format_written
 
 MOST_DEALT = 1 << 20
 """Sequences of a step: they are laid out in memory at once, at some 100 bytes each."""

@@ -12,11 +12,10 @@ from fractions import Fraction
 from itertools import groupby
 from typing import Any
 
-from mixture.planning.plan.figures import decimal
 from mixture.planning.plan.findings.finding import Finding
 from mixture.planning.plan.findings.over_epochs import above
 from mixture.planning.spec import FindingCode
-from mixture.units import format_count
+from mixture.units import decimal, format_count
 from mixture.wording import NAMED, counted, listed
 
 MOST_HINTS = 3

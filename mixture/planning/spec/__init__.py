@@ -3,7 +3,6 @@
 from mixture.planning.spec.amounts import SUM_TOLERANCE
 from mixture.planning.spec.edit import PhaseEdit, edit_spec
 from mixture.planning.spec.finding_codes import FindingCode
-from mixture.planning.spec.load import load_spec, parse_spec
 from mixture.planning.spec.models import (
     BatchSize,
     Budget,
@@ -26,6 +25,7 @@ from mixture.planning.spec.models import (
     Weights,
     WhereGroup,
 )
+from mixture.planning.spec.reading import parse_spec, read_spec
 from mixture.planning.spec.schema import SCHEMA_FILE, schema_text, spec_schema, whole_schema
 from mixture.planning.spec.source import decode_source, read_source
 from mixture.planning.spec.tables import named_tables, rules_of
@@ -33,6 +33,6 @@ from mixture.planning.spec.tables import named_tables, rules_of
 __all__ = [
     "BatchSize", "Budget", "Extent", "FindingCode", "Form", "GroupRule", "Groups", "Phase", "PhaseEdit", "QualityCurve",
     "ReplayGroup", "Rule", "SCHEMA_FILE", "SUM_TOLERANCE", "ShareMap", "Shuffle", "Spec", "TableColumn", "Temperature",
-    "TokenMap", "Transition", "Unimax", "Weights", "WhereGroup", "decode_source", "edit_spec", "load_spec",
+    "TokenMap", "Transition", "Unimax", "Weights", "WhereGroup", "decode_source", "edit_spec", "read_spec",
     "named_tables", "parse_spec", "read_source", "rules_of", "schema_text", "spec_schema", "whole_schema",
 ]  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from mixture.planning.spec.load import SPEC
+from mixture.planning.spec.reading import SPEC
 from mixture.planning.spec.rules import rule_schema
 from mixture.planning.yamlfile import Schema
 
@@ -15,7 +15,7 @@ _DRAFT = "http://json-schema.org/draft-07/schema#"  # what editors of YAML know 
 
 
 def spec_schema() -> Schema:
-    """The schema. It refuses no spec that `load_spec` takes, but for values that YAML reads as null (`null`, `~`)."""
+    """The schema. It refuses no spec that `read_spec` takes, but for values that YAML reads as null (`null`, `~`)."""
     return whole_schema("A data mixture for training a language model", SPEC.schema(), rule=rule_schema())
 
 

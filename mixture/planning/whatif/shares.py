@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from mixture.errors import SpecError, UnitError
-from mixture.planning.plan import decimal
 from mixture.planning.spec import SUM_TOLERANCE
-from mixture.units import Unit, parse_quantity
+from mixture.units import Unit, decimal, parse_quantity, percent
 
 _POINTS = re.compile(r"\s*(?P<sign>[-+\u2212])\s*(?P<number>[^%]*?)\s*(?:%|points?|pp)?\s*")
 
@@ -41,7 +40,7 @@ def parse_share(name: str, text: str) -> Share:
     except UnitError as error:
         raise SpecError(f"{name!r}: {error.message}", code=error.code, hint=error.hint) from error
     if share > 1 + SUM_TOLERANCE and "%" not in text:
-        message = f"{name!r}: {text.strip()} without a unit is {decimal(share * 100, digits=6)}%"
+        message = f"{name!r}: {text.strip()} without a unit is {percent(share, digits=6)}"
         raise SpecError(message, code="share-above-one", hint=f"did you mean '{text.strip()}%'?")
     return share
 
@@ -50,11 +49,11 @@ def share_after(name: str, change: Share, present: Fraction) -> Fraction:
     """The share after a change to the present one. Raises SpecError, `share-below-zero`."""
     share = present + change.value if isinstance(change, Points) else change
     if share < 0:
-        message = f"{name!r}: {change} from {decimal(present * 100, digits=6)}% is below 0"
+        message = f"{name!r}: {change} from {percent(present, digits=6)} is below 0"
         raise SpecError(message, code="share-below-zero", hint="0% takes all of it off")
     return share
 
 
 def format_share(change: Share) -> str:
     """A share or points, short."""
-    return str(change) if isinstance(change, Points) else f"{decimal(change * 100, digits=6)}%"
+    return str(change) if isinstance(change, Points) else percent(change, digits=6)

@@ -9,13 +9,13 @@ from typing import cast
 
 from mixture.errors import SpecError, nearest
 from mixture.planning.catalog import Cell, cell_text, grouped
-from mixture.planning.plan import decimal
 from mixture.planning.spec import SUM_TOLERANCE
 from mixture.planning.whatif.changes import PhaseChange
 from mixture.planning.whatif.faults import Faults
 from mixture.planning.whatif.original import Original
 from mixture.planning.whatif.shares import share_after
 from mixture.schedule import WHOLE, apportion
+from mixture.units import decimal, percent
 
 
 @dataclass(slots=True)
@@ -98,14 +98,14 @@ class ChangedWeights:
         before, left = sum(others.values(), Fraction(0)), 1 - sum(changed.values(), Fraction(0))
         if left < -SUM_TOLERANCE or (not before and abs(left) > SUM_TOLERANCE):
             hint = "they sum to 1 or 100%" if not before else "they sum to 100% at most; the others share what is left"
-            message = f"the shares asked for in phase {self._name!r} sum to {_percent(1 - left)}"
+            message = f"the shares asked for in phase {self._name!r} sum to {percent(1 - left, digits=6)}"
             raise SpecError(message, code="weights-sum", hint=hint)
         left = max(left, Fraction(0))
         weighted = sum(share > 0 for share in others.values())
         if weighted and left != before:
             self.remarks.append(
-                f"phase {self._name!r}: the other {weighted} weighed domains were {_percent(before)} together and are"
-                f" {_percent(left)}: each is multiplied by {decimal(left / before, digits=6)}"
+                f"phase {self._name!r}: the other {weighted} weighed domains were {percent(before, digits=6)} together"
+                f" and are {percent(left, digits=6)}: each is multiplied by {decimal(left / before, digits=6)}"
             )
         return {name: share * left / before if before else share for name, share in others.items()}
 
@@ -120,7 +120,3 @@ def _add(changed: dict[str, Fraction], more: Mapping[str, Fraction]) -> None:
         hint = "name it once, or its group"
         raise SpecError(f"the share of {min(twice)!r} is asked for twice", code="shares-overlap", hint=hint)
     changed |= more
-
-
-def _percent(share: Fraction) -> str:
-    return f"{decimal(share * 100, digits=6)}%"

@@ -21,7 +21,7 @@ from mixture.lock import write_lock
 from mixture.planning.amend import amend
 from mixture.planning.explain import explain
 from mixture.planning.plan import make_lock, make_plan
-from mixture.planning.spec import load_spec
+from mixture.planning.spec import read_spec
 
 SPEC = """\
 mixture: small
@@ -42,7 +42,7 @@ def load(tmp_path: Path):
     (tmp_path / "mixture.yaml").write_text(SPEC)
 
     def of(lock=None):
-        lock = lock or make_lock(make_plan(load_spec(tmp_path / "mixture.yaml")))
+        lock = lock or make_lock(make_plan(read_spec(tmp_path / "mixture.yaml")))
         write_lock(lock, tmp_path / "mixture.lock.json")
         return next(iter(BuiltinMixtures([tmp_path], [], Stores([])).all().values()))
 

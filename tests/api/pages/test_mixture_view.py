@@ -19,7 +19,7 @@ from mixture.api.registry.overviews import overview_of
 from mixture.api.registry.stores import Stores
 from mixture.lock import write_lock
 from mixture.planning.plan import make_lock, make_plan
-from mixture.planning.spec import load_spec
+from mixture.planning.spec import read_spec
 
 TABLE = (
     "domain,kind,level,tokens,max_epochs\na,text,1,160000,1\nb,text,2,90000,\nc,code,1,400000,0.1\nd,code,2,50000,\n"
@@ -52,7 +52,7 @@ def small(tmp_path: Path):
     """A mixture of four domains, one near its cap, one above, one never drawn."""
     (tmp_path / "cells.csv").write_text(TABLE)
     (tmp_path / "mixture.yaml").write_text(SPEC)
-    lock = make_lock(make_plan(load_spec(tmp_path / "mixture.yaml")))
+    lock = make_lock(make_plan(read_spec(tmp_path / "mixture.yaml")))
     write_lock(lock, tmp_path / "mixture.lock.json")
     return next(iter(BuiltinMixtures([tmp_path], [], Stores([])).all().values()))
 

@@ -12,7 +12,7 @@ from mixture.data.ingest import ingest
 from mixture.data.store import open_store
 from mixture.lock import write_lock
 from mixture.planning.plan import make_lock, make_plan
-from mixture.planning.spec import load_spec
+from mixture.planning.spec import read_spec
 
 SPEC = """\
 mixture: told
@@ -45,7 +45,7 @@ def told(tmp_path_factory):
     (folder / "sources.yaml").write_text("\n".join(["domains:", *lines, ""]), encoding="utf-8")
     ingest(folder / "sources.yaml", folder / "store", processes=1)
     (folder / "mixture.yaml").write_text(SPEC, encoding="utf-8")
-    write_lock(make_lock(make_plan(load_spec(folder / "mixture.yaml"))), folder / "mixture.lock.json")
+    write_lock(make_lock(make_plan(read_spec(folder / "mixture.yaml"))), folder / "mixture.lock.json")
     copy = start_copy(data_dir=folder / "data", mixtures_dirs=[folder])
     yield copy.url, open_store(folder / "store")
     copy.kill()

@@ -18,7 +18,7 @@ from mixture.data.linking import add_domain, build_catalog, refresh_catalog
 from mixture.data.store import Store, open_store, verify_store
 from mixture.errors import CatalogError, IngestError, StoreError
 from mixture.planning.plan import make_lock, make_plan
-from mixture.planning.spec import load_spec
+from mixture.planning.spec import read_spec
 from mixture.stream import open_stream
 
 pytestmark = [
@@ -175,9 +175,9 @@ def test_a_spec_names_a_store_or_a_table_by_its_address(run: Run, s3: Bucket, in
         (tmp_path / "mixture.yaml").write_text(
             f"{lines}catalog: {place}\nshuffle: {{block: 512 tokens, window: 8 blocks}}\n{phases}"
         )
-        lock = make_lock(make_plan(load_spec(tmp_path / "mixture.yaml")))
+        lock = make_lock(make_plan(read_spec(tmp_path / "mixture.yaml")))
         digests.add(lock.schedule().history(40))
     assert len(digests) == 1
     (tmp_path / "mixture.yaml").write_text(f"{lines}catalog: {s3.url}/tables/none.csv\n{phases}")
     with pytest.raises(CatalogError, match=r"mixture\.yaml:\d+:\d+.*s3://texts/tables/none\.csv"):
-        make_plan(load_spec(tmp_path / "mixture.yaml"))
+        make_plan(read_spec(tmp_path / "mixture.yaml"))

@@ -20,7 +20,7 @@ from mixture.data.store.checks import SMALL_BYTES
 from mixture.errors import StoreError
 from mixture.lock import Lock
 from mixture.planning.plan import make_lock, make_plan
-from mixture.planning.spec import load_spec
+from mixture.planning.spec import read_spec
 from mixture.schedule import WHOLE, Domain
 from mixture.stream import open_stream
 
@@ -207,7 +207,7 @@ def lock(store: Store, tmp_path: Path) -> Lock:
         "phases: [{phase: all, weights: uniform}]\n"
     )
     content = {name: domain.content for name, domain in store.domains.items()}
-    return make_lock(make_plan(load_spec(spec)), content=content)
+    return make_lock(make_plan(read_spec(spec)), content=content)
 
 
 def weighing(lock: Lock, *domains: Domain, idle: int = 0) -> Lock:

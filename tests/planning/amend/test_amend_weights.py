@@ -14,7 +14,7 @@ from mixture.planning.amend import amend
 from mixture.planning.explain import explain, explanation_json
 from mixture.planning.plan import Finding, Plan, check_lock, make_lock, make_plan, plan_json
 from mixture.planning.plan.weights.curve import fitted
-from mixture.planning.spec import FindingCode, Groups, Spec, load_spec
+from mixture.planning.spec import FindingCode, Groups, Spec, read_spec
 from mixture.schedule import WHOLE
 
 WriteSpec = Callable[..., Spec]
@@ -98,7 +98,7 @@ def test_the_curves_of_a_real_mixture_are_kept_where_its_budget_is_cut(tmp_path:
     lock, text = read_lock(OLMO / "mixture.lock.json"), (OLMO / "mixture.yaml").read_text(encoding="utf-8")
     text = text.replace("pools.csv", str(OLMO / "pools.csv")).replace("127939584000 tokens", "100B tokens")
     (tmp_path / "less.yaml").write_text(text)
-    less = load_spec(tmp_path / "less.yaml")
+    less = read_spec(tmp_path / "less.yaml")
     (finding,) = about_weights(amended(lock, less, 10_000))
     before = dict(zip(lock.schedule().names, lock.data.segments[0].weights, strict=True))
     after = _olmo_shares(less, 23_842 * 4_194_304)

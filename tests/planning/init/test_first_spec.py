@@ -19,7 +19,7 @@ from mixture.errors import PlanError
 from mixture.planning.catalog import Catalog, read_catalog
 from mixture.planning.init import FirstSpec, first_spec
 from mixture.planning.plan import make_lock, make_plan
-from mixture.planning.spec import Rule, Unimax, load_spec
+from mixture.planning.spec import Rule, Unimax, read_spec
 
 MIXTURES = Path(__file__).parents[3] / "mixtures"
 
@@ -34,7 +34,7 @@ def written(catalog: Catalog, folder: Path, **options: object) -> FirstSpec:
     """What is written, read once more from its file: the plan is the one that was given."""
     made = first_spec(catalog, folder / "mixture.yaml", table=str(catalog.source), **options)
     (folder / "mixture.yaml").write_text(made.text, encoding="utf-8")
-    spec = load_spec(folder / "mixture.yaml")
+    spec = read_spec(folder / "mixture.yaml")
     plan = make_plan(spec)
     assert not plan.refusals
     assert plan.data == made.plan.data
@@ -57,7 +57,7 @@ def written(catalog: Catalog, folder: Path, **options: object) -> FirstSpec:
 
 @pytest.mark.parametrize("file", sorted(MIXTURES.glob("*/mixture.yaml")), ids=lambda path: path.parent.name)
 def test_catalogs_of_the_mixtures(file, tmp_path):
-    source = load_spec(file).catalog
+    source = read_spec(file).catalog
     catalog = read_catalog(source.path, domain=source.domain)
     made = written(catalog, tmp_path, domain=source.domain)
     assert Fraction(97, 100) < Fraction(made.plan.tokens, catalog.tokens) <= 1
@@ -67,7 +67,7 @@ def test_catalogs_of_the_mixtures(file, tmp_path):
 def test_a_column_of_quality_makes_groups(tmp_path):
     catalog = table(tmp_path, "domain,quality,tokens", *((f"q{q}", q, 10**9) for q in range(5)))
     made = written(catalog, tmp_path)
-    spec = load_spec(tmp_path / "mixture.yaml")
+    spec = read_spec(tmp_path / "mixture.yaml")
     assert [(group.where, group.share) for group in spec.phases[0].weights.groups] == [
         ("quality >= 4", Fraction(1, 5)), ("quality < 4", Fraction(4, 5)),
     ]  # fmt: skip
@@ -77,7 +77,7 @@ def test_a_column_of_quality_makes_groups(tmp_path):
 
 def test_without_one_the_end_of_the_run_is_as_even_as_can_be(tmp_path):
     written(table(tmp_path, "domain,tokens", ("large", 10**10), ("small", 10**7)), tmp_path)
-    spec = load_spec(tmp_path / "mixture.yaml")
+    spec = read_spec(tmp_path / "mixture.yaml")
     assert [phase.weights for phase in spec.phases] == [Rule.PROPORTIONAL, Unimax(max_epochs=Fraction(1))]
 
 

@@ -11,7 +11,7 @@ from mixture.errors import PlanError, UnitError
 from mixture.planning.ladder import RungSize, make_ladder, parse_rung
 from mixture.planning.plan import make_lock, make_plan
 from mixture.planning.plan.phases import round_half_up
-from mixture.planning.spec import load_spec
+from mixture.planning.spec import read_spec
 
 MIXTURES = Path(__file__).parents[3] / "mixtures"
 MARIN = ("47.9B:1024", "128.1B:2048", "380.7B:6144", "926.1B:11264")
@@ -55,7 +55,7 @@ def test_what_is_no_rung_is_refused_with_what_would_be_right(text, code):
 
 
 def test_each_rung_of_the_large_run_ends_its_phases_at_the_same_parts_of_its_steps():
-    spec = load_spec(MIXTURES / "marin-535b-a23b" / "mixture.yaml")
+    spec = read_spec(MIXTURES / "marin-535b-a23b" / "mixture.yaml")
     rungs = make_ladder(spec, sizes(*MARIN))
     assert [(rung.plan.steps, rung.plan.phases[0].laid.batch_sequences) for rung in rungs] == [
         (11_420, 1024),

@@ -10,7 +10,7 @@ from mixture.errors import LockError, PlanError
 from mixture.lock import lock_text, read_lock
 from mixture.planning.ladder import make_ladder, parse_rung, write_rung
 from mixture.planning.plan import check_lock, make_lock, make_plan
-from mixture.planning.spec import Spec, load_spec
+from mixture.planning.spec import Spec, read_spec
 
 MIXTURES = Path(__file__).parents[3] / "mixtures"
 PHASES = (
@@ -34,7 +34,7 @@ def test_a_rungs_spec_gives_its_lock_with_and_without_pools(spec, tmp_path):
             path, lock = write_rung(rung, tmp_path / folder)
             assert path == tmp_path / folder / f"a_b_c-{rung.size.label}.yaml"
             assert lock == path.with_suffix(".lock.json")
-            again, known = load_spec(path), read_lock(lock)
+            again, known = read_spec(path), read_lock(lock)
             assert again.mixture == f"a/b c-{rung.size.label}"
             assert "# a third" in path.read_text()
             check_lock(known, again)
@@ -56,7 +56,7 @@ def test_the_spec_says_parts_of_the_run_exactly_and_is_short_where_a_percentage_
 
 @pytest.mark.parametrize("name", sorted(path.parent.name for path in MIXTURES.glob("*/mixture.yaml")))
 def test_rungs_of_every_mixture_of_the_repository_are_what_their_specs_give(name, tmp_path):
-    spec = load_spec(MIXTURES / name / "mixture.yaml")
+    spec = read_spec(MIXTURES / name / "mixture.yaml")
     tokens = make_plan(spec).tokens
     for part in (3, 50):
         (rung,) = make_ladder(spec, [parse_rung(str(tokens // part))], simulate_epochs=True)
@@ -64,13 +64,13 @@ def test_rungs_of_every_mixture_of_the_repository_are_what_their_specs_give(name
             assert {finding.code for finding in rung.plan.refusals} == {"domain-too-small"}
             continue
         path, lock = write_rung(rung, tmp_path)
-        check_lock(read_lock(lock), load_spec(path))
+        check_lock(read_lock(lock), read_spec(path))
 
 
 def test_the_full_run_is_written_as_the_specs_own_lock(spec, tmp_path):
     (rung,) = make_ladder(spec, [parse_rung("160K")], simulate_epochs=True)
     path, lock = write_rung(rung, tmp_path / "rungs")
-    assert read_lock(lock) == make_lock(make_plan(spec)) == make_lock(make_plan(load_spec(path)))
+    assert read_lock(lock) == make_lock(make_plan(spec)) == make_lock(make_plan(read_spec(path)))
 
 
 def test_a_pool_that_was_changed_by_hand_is_not_what_checking_lets_through(spec, tmp_path):
@@ -85,7 +85,7 @@ def test_a_pool_that_was_changed_by_hand_is_not_what_checking_lets_through(spec,
     lock.write_text(text)
     path.write_text(path.read_text().replace("1/3", "1/4"))
     with pytest.raises(LockError, match="the end of phase 'first'"):
-        check_lock(read_lock(lock), load_spec(path))
+        check_lock(read_lock(lock), read_spec(path))
 
 
 def test_a_spec_that_was_changed_since_the_ladder_was_made_is_refused_and_nothing_written(spec, tmp_path):
@@ -115,7 +115,7 @@ def test_a_rung_that_is_too_short_for_a_domain_accepts_that_in_its_own_spec(writ
     assert not any(one.plan.refusals for one in rungs)
     for rung in rungs:
         path, lock = write_rung(rung, tmp_path / "rungs")
-        known = check_lock(read_lock(lock), load_spec(path)).spec.accept
+        known = check_lock(read_lock(lock), read_spec(path)).spec.accept
         added = ["never-read"] if rung.size.label == "1K" and accept != "[never-read]" else []
         assert known == (*spec.accept, *added)
         assert ("accept: " in path.read_text(encoding="utf-8")) == bool(known)

@@ -15,7 +15,7 @@ import pytest
 from mixture.lock import write_lock
 from mixture.planning.ladder import make_ladder, parse_rung
 from mixture.planning.plan import make_plan
-from mixture.planning.spec import load_spec
+from mixture.planning.spec import read_spec
 from mixture.schedule import WHOLE, Schedule, ScheduleData, Segment, apportion
 
 MARIN = Path(__file__).parents[3] / "mixtures" / "marin-535b-a23b" / "mixture.yaml"
@@ -35,7 +35,7 @@ def small(write_spec):
 
 
 def test_every_domain_of_the_large_run_has_its_epochs_on_every_rung_but_for_less_than_a_sequence():
-    full, rungs = None, make_ladder(load_spec(MARIN), SIZES, simulate_epochs=True)
+    full, rungs = None, make_ladder(read_spec(MARIN), SIZES, simulate_epochs=True)
     for rung in rungs:
         full = rung.full
         drawn = rung.plan.schedule.tokens(rung.plan.steps).tolist()

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from search_lengths import examples
 
 from mixture.planning.plan.weights.curve import LARGEST_LAMBDA, POWERS, Curve, fitted
-from mixture.planning.spec import Groups, load_spec
+from mixture.planning.spec import Groups, read_spec
 
 HERE = Path(__file__).parent
 OLMO = Path(__file__).parents[3] / "mixtures" / "olmo-3-topics"
@@ -42,7 +42,7 @@ def pools() -> dict[str, list[int]]:
 
 
 def targets() -> dict[str, Fraction]:
-    weights = load_spec(OLMO / "mixture.yaml").phases[0].weights
+    weights = read_spec(OLMO / "mixture.yaml").phases[0].weights
     assert isinstance(weights, Groups)
     return {group.where.split("'")[1]: group.share * TARGET_TOKENS for group in weights.groups}
 

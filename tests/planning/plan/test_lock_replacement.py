@@ -12,7 +12,7 @@ from mixture.errors import LockError
 from mixture.lock import Lock, check_replaceable, lock_to_replace, write_lock
 from mixture.planning.amend import amend
 from mixture.planning.ladder import make_ladder, parse_rung
-from mixture.planning.spec import load_spec
+from mixture.planning.spec import read_spec
 
 DEMO = Path(__file__).parents[3] / "mixtures" / "demo" / "mixture.yaml"
 
@@ -43,7 +43,7 @@ def test_an_amended_lock_is_not_replaced(tmp_path: Path) -> None:
 
 
 def test_a_lock_with_pools_is_not_replaced(tmp_path: Path) -> None:
-    (rung,) = make_ladder(load_spec(DEMO), [parse_rung("500M:64")], simulate_epochs=True)
+    (rung,) = make_ladder(read_spec(DEMO), [parse_rung("500M:64")], simulate_epochs=True)
     with pytest.raises(LockError) as caught:
         check_replaceable(rung.lock(), tmp_path / "rung.lock.json")
     assert caught.value.code == "lock-has-pools"

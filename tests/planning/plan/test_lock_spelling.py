@@ -13,7 +13,7 @@ import pytest
 
 from mixture.lock import lock_text
 from mixture.planning.plan import make_lock, make_plan
-from mixture.planning.spec import load_spec
+from mixture.planning.spec import read_spec
 
 ROWS = [
     {"domain": f"c{c:02}q{q}", "cluster": f"c{c:02}", "quality": q, "tokens": 1_000_003 * (c + 1) + q, "main": w / 100}
@@ -75,7 +75,7 @@ def lock_of(folder: Path, rows: list[dict], table: str, keys: list[str], phases:
         written += [f"  - {first}", *(f"    {line}" for line in rest)]
     at = keys.index("phases")
     (folder / "mixture.yaml").write_text("\n".join([*lines[:at], *written, *lines[at:]]) + "\n")
-    return lock_text(make_lock(make_plan(load_spec(folder / "mixture.yaml"))))
+    return lock_text(make_lock(make_plan(read_spec(folder / "mixture.yaml"))))
 
 
 @pytest.mark.parametrize("table", ["cells.csv", "other.parquet", "other.jsonl"])

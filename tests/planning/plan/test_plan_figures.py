@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from mixture.errors import PlanError, SpecError
-from mixture.planning.plan import decimal, json_value, make_plan, plan_json
+from mixture.planning.plan import json_value, make_plan, plan_json
+from mixture.units import decimal
 
 
 def test_planned_equals_drawn_by_phase_and_domain(write_spec):
@@ -162,23 +163,6 @@ def test_the_plan_for_programs_holds_every_figure_exactly(write_spec):
 def test_a_ratio_that_nobody_could_read_is_null_beside_its_decimal():
     assert json_value(Fraction(1, 10**600)) == {"decimal": decimal(Fraction(1, 10**600)), "ratio": f"1/{10**600}"}
     assert json_value(Fraction(10**700 + 1, 2 * 10**700)) == {"decimal": "0.5", "ratio": None}
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (Fraction(1, 3), "0.333333333333"),
-        (Fraction(2, 3), "0.666666666667"),
-        (Fraction(1561004, 5), "312200.8"),
-        (Fraction(18_005_144_633_344_001, 1), "18005144633344001"),
-        (Fraction(96, 10**10), "0.0000000096"),
-        (Fraction(0), "0"),
-        (Fraction(-1, 8), "-0.125"),
-        (Fraction(1000), "1000"),
-    ],
-)
-def test_fractions_are_shown_as_plain_decimals(value, text):
-    assert decimal(value) == text
 
 
 def test_a_world_size_below_one_is_refused(write_spec):

@@ -12,7 +12,7 @@ from mixture.data.ingest import ingest
 from mixture.data.linking import build_catalog
 from mixture.lock import Amendment
 from mixture.planning.plan import Level, Plan, finding_json, make_lock, make_plan
-from mixture.planning.spec import FindingCode, load_spec
+from mixture.planning.spec import FindingCode, read_spec
 
 
 def found(plan: Plan, code: FindingCode):
@@ -227,6 +227,6 @@ def test_it_is_not_said_of_a_store_whose_documents_lie_in_a_random_order(write_s
         write_spec(half % weights, catalog="domain,tokens\nweb,256000\n", **keys)
         text = (tmp_path / "mixture.yaml").read_text()
         (tmp_path / "mixture.yaml").write_text(text.replace("catalog: catalog.csv", f"catalog: {where}"))
-        plan = make_plan(load_spec(tmp_path / "mixture.yaml"))
+        plan = make_plan(read_spec(tmp_path / "mixture.yaml"))
         names[where] = [one.facts["domains"] for one in found(plan, FindingCode.BATCH_FILLS_WINDOW)]
     assert names == {"store": [], "linked": [["web"]], "catalog.csv": [["web"]]}

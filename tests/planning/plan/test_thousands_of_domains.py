@@ -8,7 +8,7 @@ import pytest
 
 from mixture.errors import MixtureError
 from mixture.planning.plan import make_plan
-from mixture.planning.spec import load_spec
+from mixture.planning.spec import read_spec
 
 DOMAINS = 5000
 HEAD = "mixture: many\ncatalog: cells.csv\nsequence_length: 64\nbatch: 8 sequences\nbudget: 1000 steps\nphases:\n"
@@ -34,7 +34,7 @@ def refused(folder: Path, spec: str, table: str) -> MixtureError:
     (folder / "mixture.yaml").write_text(spec, encoding="utf-8")
     (folder / "cells.csv").write_text(table, encoding="utf-8")
     with pytest.raises(MixtureError) as error:
-        make_plan(load_spec(folder / "mixture.yaml")).require()
+        make_plan(read_spec(folder / "mixture.yaml")).require()
     return error.value
 
 
@@ -67,7 +67,7 @@ def test_every_rule_divides_a_run_among_all_of_them(rule, tmp_path):
     (tmp_path / "cells.csv").write_text(f"domain,tokens,quality\n{rows}", encoding="utf-8")
     text = HEAD.replace("8 sequences", "8192 sequences") + f"  - {{phase: all, weights: {rule}}}\n"
     (tmp_path / "mixture.yaml").write_text(text, encoding="utf-8")
-    plan = make_plan(load_spec(tmp_path / "mixture.yaml"))
+    plan = make_plan(read_spec(tmp_path / "mixture.yaml"))
     (phase,) = plan.phases
     assert sum(phase.shares) == 1
     assert sum(phase.sequences) == 8_192_000

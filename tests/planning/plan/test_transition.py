@@ -18,7 +18,7 @@ from mixture.planning.explain import explain, explanation_json
 from mixture.planning.explain.words import phase_words
 from mixture.planning.ladder import make_ladder, parse_rung, write_rung
 from mixture.planning.plan import check_lock, fraction_of, make_lock, make_plan, plan_json
-from mixture.planning.spec import FindingCode, load_spec
+from mixture.planning.spec import FindingCode, read_spec
 from mixture.schedule import WHOLE, apportion
 
 FIRST = "{phase: first, until: step 40, weights: {code: 0.9, web: 0.1}}"
@@ -246,7 +246,7 @@ def test_a_rung_of_an_unimax_has_the_shares_of_the_full_run(write_spec, tmp_path
     # Its own 3,840 tokens would be divided evenly: no cap is reached.
     assert abs(rung.plan.phases[1].final[0] - Fraction(2000, 7680)) < Fraction(1, 10**15)
     spec_file, lock_file = write_rung(rung, tmp_path / "rungs")
-    check_lock(read_lock(lock_file), load_spec(spec_file))
+    check_lock(read_lock(lock_file), read_spec(spec_file))
     assert [one.first_step for one in rung.plan.data.segments] == [0, 20, 25, 30, 35]
 
 

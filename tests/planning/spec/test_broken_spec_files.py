@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mixture.planning.spec import load_spec, parse_spec
+from mixture.planning.spec import parse_spec, read_spec
 from mixture.planning.yamlfile import SpecFileError
 
 START = "mixture: test\ncatalog: cells.csv\nsequence_length: 4096\nbatch: 8 sequences\nbudget: 100 steps\n"
@@ -118,7 +118,7 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_parsed(tmp_path):
     with path.open("wb") as file:
         file.truncate(2**40)
     with pytest.raises(SpecFileError) as caught:
-        load_spec(path)
+        read_spec(path)
     assert (caught.value.code, caught.value.place.file) == ("file-too-large", str(path))
 
 
@@ -130,7 +130,7 @@ def test_what_is_not_a_file_is_refused(tmp_path):
     pairs += [(tmp_path / ("x" * 5000), "file-unreadable"), (Path(os.fsdecode(b"a\0b")), "file-unreadable")]
     for path, code in pairs:
         with pytest.raises(SpecFileError) as caught:
-            load_spec(path)
+            read_spec(path)
         assert (caught.value.code, caught.value.place.file) == (code, str(path))
 
 
@@ -145,7 +145,7 @@ def test_a_lock_is_one_error_and_no_list_of_unknown_keys(tmp_path):
 def test_a_byte_order_mark_and_other_line_ends_are_read(tmp_path):
     path = tmp_path / "test.yaml"
     path.write_bytes(b"\xef\xbb\xbf" + WHOLE.replace("\n", "\r\n").encode())
-    spec = load_spec(str(path))
+    spec = read_spec(str(path))
     assert spec.catalog.path == tmp_path / "cells.csv"
     assert str(spec.place("budget")) == f"{path}:5:1"
     assert str(spec.place("mixture")) == f"{path}:1:1"

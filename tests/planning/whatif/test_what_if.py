@@ -10,7 +10,7 @@ import pytest
 
 from mixture.errors import SpecError
 from mixture.planning.plan import make_plan, plan_json
-from mixture.planning.spec import Form, load_spec
+from mixture.planning.spec import Form, read_spec
 from mixture.planning.whatif import (
     Changes,
     ChangesError,
@@ -37,7 +37,7 @@ def demo(tmp_path: Path) -> Path:
 
 
 def changed(spec: Path, *settings: str, by: str | None = None, path: Path | None = None) -> WhatIf:
-    plan = make_plan(load_spec(spec))
+    plan = make_plan(read_spec(spec))
     changes = parse_changes(settings, [phase.name for phase in plan.phases], by=by)
     return what_if(original_of(plan, spec.read_text(encoding="utf-8")), changes, path=path)
 
@@ -89,7 +89,7 @@ def test_the_changed_spec_has_the_same_plan_here_and_in_another_folder(demo: Pat
         result = changed(demo, "budget=1B", "phases.midtraining.weights.math=20%", path=path)
         path.parent.mkdir(exist_ok=True)
         path.write_text(result.spec_text, encoding="utf-8")
-        assert plan_json(make_plan(load_spec(path))) == plan_json(result.plan)
+        assert plan_json(make_plan(read_spec(path))) == plan_json(result.plan)
     assert "catalog: ../catalog.csv" in path.read_text(encoding="utf-8")
 
 

@@ -8,7 +8,6 @@ from fractions import Fraction
 
 from mixture.lock import Amendment, Lock
 from mixture.planning.plan.amended.past import plain_name
-from mixture.planning.plan.figures import decimal
 from mixture.planning.plan.findings.finding import Finding, named
 from mixture.planning.plan.inputs import Inputs
 from mixture.planning.plan.phases import PhaseSteps
@@ -29,6 +28,7 @@ from mixture.planning.spec import (
     rules_of,
 )
 from mixture.schedule import WHOLE, apportion
+from mixture.units import decimal
 from mixture.wording import NAMED, listed
 
 Integers = tuple[int, ...]

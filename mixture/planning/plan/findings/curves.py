@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from mixture.planning.plan.figures import decimal
 from mixture.planning.plan.findings.finding import Finding
 from mixture.planning.plan.phases import PhaseSteps
 from mixture.planning.plan.weights.curve_rule import Bucket, PoolCurve
 from mixture.planning.plan.weights.weights import PhaseWeights
 from mixture.planning.spec import FindingCode, Spec
-from mixture.units import format_count, quote
+from mixture.units import decimal, format_count, quote
 
 
 def fitted_curves(spec: Spec, phases: Sequence[PhaseSteps], weights: Sequence[PhaseWeights]) -> Iterator[Finding]:

@@ -9,7 +9,6 @@ from math import ceil
 
 from mixture.names import look_alikes
 from mixture.planning.catalog import CatalogDomain
-from mixture.planning.plan.figures import decimal
 from mixture.planning.plan.findings.finding import Finding, named
 from mixture.planning.plan.findings.over_epochs import above, causes, fitting, share_that_fits
 from mixture.planning.plan.phases import PhaseSteps
@@ -18,7 +17,7 @@ from mixture.planning.plan.weights.caps import max_epochs, tokens_over_cap
 from mixture.planning.plan.weights.weights import PhaseWeights
 from mixture.planning.spec import SUM_TOLERANCE, FindingCode, Spec
 from mixture.schedule import MAX_SEQUENCES, MOST_OFF
-from mixture.units import format_count
+from mixture.units import decimal, format_count, percent
 from mixture.wording import NAMED, counted, listed
 
 ROUNDED_PART = Fraction(1, 100)
@@ -87,7 +86,7 @@ class DomainsOfRun:
                 "tokens": domain.tokens,
                 "phases": [self.phases[i].name for i in phases],
             }
-            share = f"{decimal(own.shares[d] * 100, digits=4)}% in phase {phase.name!r}"
+            share = f"{percent(own.shares[d], digits=4)} in phase {phase.name!r}"
             hint = "set its weight to 0 or leave it out; this can not be accepted, for nothing could be drawn"
             if not domain.tokens:
                 yield Finding(
@@ -251,16 +250,18 @@ class DomainsOfRun:
     def _other_shares(self) -> Iterator[Finding]:
         """Phases too short to give domains their share, which is rounded to whole sequences."""
         for phase, own, drawn in zip(self.phases, self.weights, self.drawn, strict=True):
-            read = {d: Fraction(drawn[d], phase.sequences) for d in own.shares if phase.sequences and drawn[d]}
-            off = {d: abs(share - own.shares[d]) for d, share in read.items()}
-            other = [d for d, by in off.items() if by >= VISIBLE and by > OFF_PART * own.shares[d]]
+            other = [
+                d for d, share in own.shares.items() if drawn[d] and _is_off(int(drawn[d]), phase.sequences, share)
+            ]
             if not other:
                 continue
+            read = {d: Fraction(drawn[d], phase.sequences) for d in other}
+            off = {d: abs(read[d] - own.shares[d]) for d in other}
             other.sort(key=lambda d: -off[d] / own.shares[d])
             names = self._names(other)
             shown = [
-                f"{self.domains[d].name!r} has {decimal(read[d] * 100, digits=3)}% in place of"
-                f" {decimal(own.shares[d] * 100, digits=3)}%"
+                f"{self.domains[d].name!r} has {percent(read[d], digits=3)} in place of"
+                f" {percent(own.shares[d], digits=3)}"
                 for d in other[:NAMED]
             ]
             yield Finding(
@@ -366,3 +367,14 @@ def counted_with(domains: Sequence[CatalogDomain], weights: Sequence[PhaseWeight
 
 def _epochs(count: Fraction) -> str:
     return f"{decimal(count, digits=4)} epoch{'' if count == 1 else 's'}"
+
+
+def _is_off(read: int, sequences: int, share: Fraction) -> bool:
+    """Whether read / sequences is at least VISIBLE, and more than OFF_PART of it, from a share.
+
+    In integers, since a run asks this for each phase and domain.
+    """
+    part, whole = share.as_integer_ratio()
+    off, most = abs(read * whole - part * sequences), whole * sequences
+    visible, off_part = VISIBLE.as_integer_ratio(), OFF_PART.as_integer_ratio()
+    return off * visible[1] >= visible[0] * most and off * off_part[1] > off_part[0] * part * sequences

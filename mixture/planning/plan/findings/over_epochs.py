@@ -7,7 +7,6 @@ from fractions import Fraction
 from math import floor
 
 from mixture.planning.catalog import CatalogDomain
-from mixture.planning.plan.figures import decimal
 from mixture.planning.plan.phases import PhaseSteps
 from mixture.planning.plan.weights.weights import PhaseWeights
 from mixture.planning.spec import (
@@ -21,7 +20,7 @@ from mixture.planning.spec import (
     Temperature,
     Unimax,
 )
-from mixture.units import format_count, quote
+from mixture.units import decimal, format_count, percent, quote
 
 SHARE_DIGITS = 4
 _PATH = re.compile(r"phases\[(\d+)\]\.weights(?:\[(\d+)\])?")
@@ -36,7 +35,7 @@ def share_that_fits(phase: PhaseSteps, weights: PhaseWeights, d: int, drawn: int
         return None
     scale = 10 ** (SHARE_DIGITS + 2)
     most, now = Fraction(floor(Fraction(drawn - over, phase.tokens) * scale), scale), weights.shares[d]
-    return f"{decimal(most * 100)}% of phase {phase.name!r} in place of {decimal(now * 100, digits=SHARE_DIGITS)}%"
+    return f"{percent(most)} of phase {phase.name!r} in place of {percent(now, digits=SHARE_DIGITS)}"
 
 
 def fitting(domain: CatalogDomain, cap: Fraction, over: int, needed: int | None, share: str | None) -> str:

@@ -8,13 +8,12 @@ from fractions import Fraction
 from itertools import pairwise
 from math import ceil, lcm
 
-from mixture.planning.plan.figures import decimal
 from mixture.planning.plan.findings.finding import Finding, named
 from mixture.planning.plan.phases import PhaseSteps, batch_place, extent_place, round_half_up
 from mixture.planning.plan.weights.weights import PhaseWeights
 from mixture.planning.spec import FindingCode, Spec, Temperature, rules_of
 from mixture.schedule import DomainOrder, Permutations, Schedule, ScheduleData
-from mixture.units import Unit, format_count, format_written
+from mixture.units import Unit, decimal, format_count, format_written, percent
 from mixture.wording import NAMED, counted, listed
 
 
@@ -82,11 +81,11 @@ def short_rest(spec: Spec, phases: Sequence[PhaseSteps]) -> Iterator[Finding]:
     is_fixed = any(extent is not None and extent.unit is not Unit.PERCENT for extent in extents)
     if extents[-1] is not None or not is_fixed or not 0 < rest.tokens < LEAST_REST * run_tokens:
         return
-    share = decimal(Fraction(100 * rest.tokens, run_tokens), digits=3)
+    share = percent(Fraction(rest.tokens, run_tokens), digits=3)
     yield Finding(
         FindingCode.PHASE_SHORT,
         f"phase {rest.name!r} is the rest of the budget: {counted(rest.steps, 'step')} of"
-        f" {format_count(rest.end_step)}, {share}% of the run's tokens",
+        f" {format_count(rest.end_step)}, {share} of the run's tokens",
         spec.place("budget"),
         "end the phases before it earlier, or raise the budget; where that is meant, give it a length of its own",
         {"phase": rest.name, "steps": rest.steps, "tokens": rest.tokens, "run_tokens": run_tokens},
@@ -305,8 +304,12 @@ class _Window:
 
     phase: PhaseSteps
     domain: int
-    sequences: Fraction
+    share: Fraction
     order: DomainOrder
+
+    @property
+    def sequences(self) -> Fraction:
+        return self.share * self.phase.batch_sequences
 
     @property
     def window_sequences(self) -> int:
@@ -320,6 +323,14 @@ class _Window:
     def met(self) -> Fraction:
         """Of a step's sequences, at most so many have the one behind them in storage, in their block, beside them."""
         return min(Fraction(1), self.part) * Fraction(self.order.per_block - 1, self.order.per_block)
+
+    @property
+    def is_filled(self) -> bool:
+        """Whether `met` is above MOST_MET; in integers, since a run has a window for each phase and domain."""
+        most, of = MOST_MET.as_integer_ratio()
+        taken, whole = self.share.as_integer_ratio()
+        blocks, whole = self.order.per_block, whole * self.window_sequences
+        return min(taken * self.phase.batch_sequences, whole) * (blocks - 1) * of > most * whole * blocks
 
     def under(self, data: ScheduleData) -> _Window:
         """The same with other blocks and windows."""
@@ -342,25 +353,28 @@ def filled_windows(
               strangers
     """
     permutations = Permutations(data.seed)
+    orders: dict[tuple[int, int], DomainOrder] = {}
     windows: list[_Window] = []
     for phase, own in zip(phases, weights, strict=True):
-        for d in as_found if phase.steps and phase.sequence_length < data.block_tokens else ():
-            order = DomainOrder(data, data.domains[d], phase.sequence_length, permutations)
-            if own.shares.get(d) and order.per_epoch:
-                windows.append(_Window(phase, d, own.shares[d] * phase.batch_sequences, order))
-    filled = sorted((one for one in windows if one.met > MOST_MET), key=lambda one: -one.part)
+        length = phase.sequence_length
+        for d in as_found if phase.steps and length < data.block_tokens else ():
+            if (d, length) not in orders:
+                orders[d, length] = DomainOrder(data, data.domains[d], length, permutations)
+            if own.shares.get(d) and orders[d, length].per_epoch:
+                windows.append(_Window(phase, d, own.shares[d], orders[d, length]))
+    filled = sorted((window for window in windows if window.is_filled), key=lambda window: -window.part)
     if not filled:
         return
     first, length = filled[0], filled[0].phase.sequence_length
     names = list(dict.fromkeys(data.domains[one.domain].name for one in filled))
     others = len(names) - 1
-    more = f"; so have more than {_percent(MOST_MET)} in {counted(others, 'other domain')}" if others else ""
+    more = f"; so have more than {percent(MOST_MET, digits=2)} in {counted(others, 'other domain')}" if others else ""
     yield Finding(
         FindingCode.BATCH_FILLS_WINDOW,
-        f"a step of phase {first.phase.name!r} reads {_percent(first.part)} of a shuffle window of domain {names[0]!r},"
-        f" {format_count(round_half_up(first.sequences * length))} of"
-        f" {format_count(first.window_sequences * length)} tokens: up to {_percent(first.met)} of its sequences have"
-        f" their neighbour in storage in the same batch{more}",
+        f"a step of phase {first.phase.name!r} reads {percent(first.part, digits=2)} of a shuffle window of domain"
+        f" {names[0]!r}, {format_count(round_half_up(first.sequences * length))} of"
+        f" {format_count(first.window_sequences * length)} tokens: up to {percent(first.met, digits=2)} of its"
+        f" sequences have their neighbour in storage in the same batch{more}",
         spec.place("shuffle"),
         "the shuffle is the lock's and cannot change; smaller batches avoid it"
         if is_amended
@@ -389,7 +403,7 @@ def _wider(filled: Sequence[_Window], windows: Sequence[_Window], data: Schedule
         needed = max(one.sequences * one.phase.sequence_length / MOST_MET / block for one in filled)
         same = -(-data.block_tokens * data.window_blocks // block)
         wider = replace(data, block_tokens=block, window_blocks=max(same, 1 << (ceil(needed) - 1).bit_length()))
-        rest = len({one.domain for one in windows if one.under(wider).met > MOST_MET})
+        rest = len({window.domain for window in windows if window.under(wider).is_filled})
         if rest < left:
             best, left = wider, rest
     if left >= len({one.domain for one in filled}):
@@ -399,10 +413,6 @@ def _wider(filled: Sequence[_Window], windows: Sequence[_Window], data: Schedule
         f"`shuffle: {{block: {format_written(best.block_tokens)} tokens, window: {format_written(best.window_blocks)}"
         f" blocks}}` avoids it{few}; text that `mixture ingest` stored lies in a random order, and needs none of it"
     )
-
-
-def _percent(part: Fraction) -> str:
-    return f"{decimal(part * 100, digits=2)}%"
 
 
 def longest_context(spec: Spec, block_tokens: int) -> Iterator[Finding]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from mixture.planning.plan.figures import decimal
 from mixture.planning.plan.findings.finding import Finding, named
 from mixture.planning.plan.phases import PhaseSteps
 from mixture.planning.plan.weights.unimax import Division
 from mixture.planning.plan.weights.weights import PhaseWeights
 from mixture.planning.spec import FindingCode, Spec
-from mixture.units import format_count
+from mixture.units import decimal, format_count
 from mixture.wording import counted
 
 

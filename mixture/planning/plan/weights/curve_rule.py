@@ -11,11 +11,10 @@ from math import isfinite
 
 from mixture.errors import Place, SpecError, nearest
 from mixture.planning.catalog import CATALOG_COLUMNS, Catalog, CatalogDomain
-from mixture.planning.plan.figures import decimal
 from mixture.planning.plan.findings.finding import named
 from mixture.planning.plan.weights.curve import Curve, fitted
 from mixture.planning.spec import QualityCurve, Spec
-from mixture.units import LONGEST_TEXT, format_count, format_exact, quote
+from mixture.units import LONGEST_TEXT, decimal, format_count, format_exact, quote
 
 _DIGITS = f"[0-9]{{1,{LONGEST_TEXT}}}"
 _DECIMAL = re.compile(rf"-?{_DIGITS}(\.{_DIGITS})?([eE][-+]?[0-9]{{1,3}})?")

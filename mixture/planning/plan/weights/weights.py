@@ -10,7 +10,6 @@ from math import floor, lcm
 from mixture.errors import SpecError, nearest
 from mixture.names import is_held_out
 from mixture.planning.catalog import Catalog, CatalogDomain
-from mixture.planning.plan.figures import decimal
 from mixture.planning.plan.inputs import Inputs
 from mixture.planning.plan.phases import PhaseSteps
 from mixture.planning.plan.weights.curve_rule import PoolCurve, domain_shares, pool_curve
@@ -32,7 +31,7 @@ from mixture.planning.spec import (
     WhereGroup,
 )
 from mixture.planning.yamlfile import key_path
-from mixture.units import Unit, format_count
+from mixture.units import Unit, decimal, format_count
 
 
 @dataclass(frozen=True, slots=True)

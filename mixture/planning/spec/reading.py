@@ -53,7 +53,7 @@ from mixture.planning.yamlfile import (
 from mixture.units import Unit, parse_count
 
 
-def load_spec(path: str | Path) -> Spec:
+def read_spec(path: str | Path) -> Spec:
     """Reads a spec file. Raises SpecFileError, a SpecError whose `errors` are all that is wrong in the file."""
     path = Path(path)
     try:
@@ -64,7 +64,7 @@ def load_spec(path: str | Path) -> Spec:
 
 
 def parse_spec(data: bytes, *, path: Path) -> Spec:
-    """A spec from the bytes of its file, as `load_spec` does; paths in it are relative to the folder of `path`.
+    """A spec from the bytes of its file, as `read_spec` does; paths in it are relative to the folder of `path`.
 
     Bytes of a lock are one error, `not-a-spec`.
     """
