@@ -8,16 +8,15 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from mixture.api.settings import ExampleTexts
-from mixture.data.layout import BYTES, TOKENIZER, Attribute, attribute_text, attribute_value
+from mixture.data.layout import BYTES, TOKENIZER, Attribute, attribute_text
 from mixture.data.store import Store, decoder
 from mixture.planning.catalog import Overview, OverviewQuality
 from mixture.schedule import Permutation, key64
-from mixture.stream import ALWAYS, Masks
+from mixture.stream import ALWAYS, Masks, StoredDocument, stored_documents
 
 SNIPPET_CHARACTERS = 300
 FULL_CHARACTERS = 20_000
@@ -27,7 +26,6 @@ TOKENS_OF_CHARACTER = 4
 MEASURED_TOKENS = 1 << 20
 """Of longer documents, only the score is shown."""
 SCORE = "quality_score"
-PLACE = ("id", "first_token", "tokens")
 
 
 class ExampleKind(StrEnum):
@@ -112,55 +110,63 @@ class DomainExamples:
             order = Permutation(self.count(kind), key64("example", seed, self._domain))
             for number in numbers:
                 (row,) = self._store.documents_from(self._domain, order(number), 1).to_pylist()
-                yield self._example(number, row["id"], row)
+                (document,) = stored_documents([{**row, "domain": self._domain}])
+                yield self._example(number, document.id, document)
 
-    def _of_id(self, identity: str) -> dict[str, Any] | None:
-        found: list[dict[str, Any]] = self._store.document(identity).to_pylist()
-        return next((row for row in found if row["domain"] == self._domain), None)
+    def _of_id(self, identity: str) -> StoredDocument | None:
+        documents = stored_documents(self._store.document(identity).to_pylist())
+        return next((document for document in documents if document.domain == self._domain), None)
 
-    def _example(self, number: int, identity: str, row: dict[str, Any] | None) -> Example:
-        said = {} if row is None else {k: attribute_value(v) for k, v in row.items() if k not in (*PLACE, "domain")}
-        own: dict[str, Attribute] = {k: v for k, v in said.items() if v is not None}
-        text, is_cut = (None, False) if row is None else self._text(row)
+    def _example(self, number: int, identity: str, document: StoredDocument | None) -> Example:
+        attributes = {} if document is None else document.attributes
+        own: dict[str, Attribute] = {name: value for name, value in attributes.items() if value is not None}
+        text, is_cut = (None, False) if document is None else self._text(document)
         return Example(
             number=number,
             id=identity,
             url=url_of(identity, own),
-            tokens=None if row is None else row["tokens"],
-            first_token=None if row is None else row["first_token"],
+            tokens=None if document is None else document.tokens,
+            first_token=None if document is None else document.first_token,
             attributes=own,
-            quality=self._reason(attribute_text(own.get(SCORE)), row),
+            quality=self._reason(attribute_text(own.get(SCORE)), document),
             text=text,
             is_cut=is_cut,
         )
 
-    def _reason(self, score: str | None, row: dict[str, Any] | None) -> QualityReason | None:
+    def _reason(self, score: str | None, document: StoredDocument | None) -> QualityReason | None:
         """Why it is in its level, feature by feature where the text of a document that is not too long says so."""
         reason = reason_of(score, self._quality)
-        if reason is None or row is None or row["tokens"] > MEASURED_TOKENS or self._texts is ExampleTexts.NONE:
+        if reason is None or document is None or self._texts is ExampleTexts.NONE:
             return reason
-        text, _ = text_of(self._store, self._domain, row, row["tokens"], self._masks)
+        if document.tokens > MEASURED_TOKENS:
+            return reason
+        text, _ = self._start(document, document.tokens)
         return reason.model_copy(update={"features": features_of(text or "", reason.score)})
 
-    def _text(self, row: dict[str, Any]) -> tuple[str | None, bool]:
+    def _text(self, document: StoredDocument) -> tuple[str | None, bool]:
         """As much of a text as is shown, and whether there is more."""
         if self._texts is ExampleTexts.NONE:
             return None, False
         most = SNIPPET_CHARACTERS if self._texts is ExampleTexts.SNIPPET else FULL_CHARACTERS
-        return text_of(self._store, self._domain, row, most, self._masks)
+        return self._start(document, most)
+
+    def _start(self, document: StoredDocument, most: int) -> tuple[str | None, bool]:
+        return text_of(self._store, self._domain, document.first_token, document.tokens, most, self._masks)
 
 
-def text_of(store: Store, domain: str, row: dict[str, Any], most: int, masks: Masks | None) -> tuple[str | None, bool]:
+def text_of(
+    store: Store, domain: str, first_token: int, tokens: int, most: int, masks: Masks | None
+) -> tuple[str | None, bool]:
     """At most so many characters of a document, and whether there are more; None where tokens can not be decoded.
 
     What is taken down, from whichever step on, is not shown.
     """
     if not is_decodable(store):
         return None, False
-    tokens = min(row["tokens"], most * TOKENS_OF_CHARACTER)
-    ids, decode = store.read(domain, row["first_token"], tokens), decoder(store)
-    text = decode(ids) if masks is None else masks.text(ALWAYS, domain, row["first_token"], ids, decode)
-    return text[:most], len(text) > most or tokens < row["tokens"]
+    shown = min(tokens, most * TOKENS_OF_CHARACTER)
+    ids, decode = store.read(domain, first_token, shown), decoder(store)
+    text = decode(ids) if masks is None else masks.text(ALWAYS, domain, first_token, ids, decode)
+    return text[:most], len(text) > most or shown < tokens
 
 
 def is_decodable(store: Store) -> bool:

@@ -65,7 +65,7 @@ def _read(store: Store, overview: Overview, most: int, masks: Masks | None) -> I
         if domain.domain not in store.domains:
             continue
         for number, row in _rows(store, domain):
-            text, _ = text_of(store, domain.domain, row, most, masks)
+            text, _ = text_of(store, domain.domain, row["first_token"], row["tokens"], most, masks)
             if text:
                 typical_text = TypicalText(domain.domain, number, text)
                 left -= typical_text.size

@@ -31,7 +31,7 @@ from mixture.stream.trace.report import (
 )
 from mixture.stream.trace.sums import ReadSoFar, ReadValue, read_so_far
 from mixture.stream.trace.takedown import masks_of, masks_of_lines
-from mixture.stream.trace.trace import DocumentPart, StoredDocument, TracedSequence, trace_step
+from mixture.stream.trace.trace import DocumentPart, StoredDocument, TracedSequence, stored_documents, trace_step
 from mixture.stream.wire import MEDIA_TYPE, MOST_STEPS, Checksum, End, Key, stream_metadata
 
 __all__ = [
@@ -86,6 +86,7 @@ __all__ = [
     "row_parts",
     "sequence_json",
     "slot_rank",
+    "stored_documents",
     "stream_metadata",
     "sums_json",
     "to_arrow",

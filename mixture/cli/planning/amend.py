@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from mixture.data.store import Store
     from mixture.lock import Amendment, Lock
-    from mixture.planning.amend import AmendedDomain
+    from mixture.planning.amend import AmendedDomain, AmendedLockReport
     from mixture.planning.plan import Finding, Plan
 
 EXAMPLE = (
@@ -100,8 +100,7 @@ def amend(
     from mixture.data.store import open_store
     from mixture.lock import Amendment, lock_to_replace, parting_step, read_lock, write_lock
     from mixture.planning.amend import amend as amend_lock
-    from mixture.planning.amend import amended_json
-    from mixture.planning.plan import finding_json, weight_findings, with_masks
+    from mixture.planning.plan import weight_findings, with_masks
     from mixture.stream import masks_of
 
     if spec is None and not skip_steps and mask is None:
@@ -137,8 +136,7 @@ def amend(
     if out is not None:
         write_lock(new, out.resolve())
     if as_json:
-        report = amended_json(old, new, first_step) | {"findings": [finding_json(finding) for finding in findings]}
-        print_json({"lock": None if out is None else str(out.resolve()), "digest": new.digest} | report)
+        print_json(_report(old, new, first_step, findings, out=out))
         return
     show(old, new, first_step, most=most)
     if keep_weights and not weight_findings(findings):
@@ -180,15 +178,26 @@ def _locked(plan: Plan, old: Lock, step: int, store: Store | None, *, most: int 
 
 def _preview(plan: Plan, old: Lock, step: int, *, most: int | None, as_json: bool) -> None:
     """What an amendment would do that is refused."""
-    from mixture.planning.amend import amended_json
-    from mixture.planning.plan import finding_json
-
     if as_json:
-        findings = [finding_json(finding) for finding in plan.findings]
-        print_json({"lock": None, "digest": None} | amended_json(old, plan, step) | {"findings": findings})
+        print_json(_report(old, plan, step, plan.findings))
         return
     show(old, plan, step, most=most)
     print("nothing was written: the amendment is refused")
+
+
+def _report(
+    old: Lock, new: Lock | Plan, step: int, findings: Sequence[Finding], *, out: Path | None = None
+) -> AmendedLockReport:
+    from mixture.lock import Lock
+    from mixture.planning.amend import amended_json
+    from mixture.planning.plan import finding_json
+
+    return {
+        "lock": None if out is None else str(out.resolve()),
+        "digest": new.digest if isinstance(new, Lock) else None,
+        **amended_json(old, new, step),
+        "findings": [finding_json(finding) for finding in findings],
+    }
 
 
 def show(old: Lock, new: Lock | Plan, step: int, *, most: int | None) -> None:

@@ -18,7 +18,7 @@ from mixture.units import decimal, percent
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from mixture.planning.ladder import Rung, RungSize
+    from mixture.planning.ladder import Rung, RungFiles, RungSize
 
 
 def register(app: typer.Typer) -> None:
@@ -67,8 +67,8 @@ def ladder(
             files[i] = write_rung(one, out, content=content, with_batch=labels.count(one.size.label) > 1)
     for one, written in zip(made, files, strict=True):
         if as_json:
-            paths = {} if written is None else {"spec": str(written[0]), "lock": str(written[1])}
-            print_json(rung_json(one) | paths)
+            paths: RungFiles = {} if written is None else {"spec": str(written[0]), "lock": str(written[1])}
+            print_json({**rung_json(one), **paths})
     if not as_json:
         show(made, most=None if every else SHOWN_DOMAINS)
         for written in files:

@@ -10,7 +10,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from mixture.lock import Lock
-from mixture.planning.plan import Exact, Plan, json_value
+from mixture.planning.plan import Exact, FindingReport, Plan, json_value
 from mixture.schedule import Schedule
 
 HALF: Exact = {"decimal": "0.5", "ratio": "1/2"}
@@ -57,6 +57,14 @@ class AmendmentReport(TypedDict):
     ]
     masks: Annotated[int, Field(examples=[0], description="How many ranges of text are taken down with it.")]
     domains: list[AmendedDomainReport]
+
+
+class AmendedLockReport(AmendmentReport):
+    """What an amendment does and the lock that comes of it, as `mixture amend --json` prints it."""
+
+    lock: Annotated[str | None, Field(description="The file that it was written to; null where none was.")]
+    digest: Annotated[str | None, Field(description="Of the new lock; null where it is refused.")]
+    findings: Annotated[list[FindingReport], Field(description="Of the plan of the amended run, if a spec gave one.")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,14 @@ class RungDomainReport(TypedDict):
     epochs: Annotated[Exact | None, Field(description="Of the rung.")]
 
 
-class RungReport(TypedDict):
+class RungFiles(TypedDict, total=False):
+    """Of a rung that was written to files."""
+
+    spec: Annotated[str, Field(description="The file of its spec; absent where none was written.")]
+    lock: Annotated[str, Field(description="The file of its lock; absent where none was written.")]
+
+
+class RungReport(RungFiles):
     """A rung, as `mixture ladder --json` prints it: what was asked for and what it came to."""
 
     rung: Annotated[str, Field(description="As it was asked for: 500M:64.")]
