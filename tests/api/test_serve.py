@@ -24,7 +24,7 @@ from mixture.planning.spec import read_spec
 pytestmark = pytest.mark.long
 
 PROGRAM = str(Path(sys.executable).with_name("mixture"))
-GONE_WITHIN = 5
+GONE_WITHIN = 20
 
 
 @contextmanager

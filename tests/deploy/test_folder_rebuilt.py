@@ -86,7 +86,11 @@ def live(generations: list[Path], tmp_path: Path) -> Path:
 
 @pytest.fixture
 def copies(start_copy, live: Path) -> list[str]:
-    return [start_copy(mixtures_dirs=[live]).url for _ in range(COPIES)]
+    """The addresses of copies that have read the folder as it is at first."""
+    urls = [start_copy(mixtures_dirs=[live]).url for _ in range(COPIES)]
+    for url in urls:
+        httpx2.get(f"{url}/readyz", timeout=60).raise_for_status()
+    return urls
 
 
 def rebuilding(live: Path, generations: list[Path]) -> subprocess.Popen[str]:
