@@ -113,7 +113,7 @@ def _complete(operation: dict[str, Any], *, is_data: bool) -> None:
     if "application/json" in responses.get("422", {}).get("content", {}):
         del responses["422"]
     statuses = ANYWHERE + (WITH_ROUTES if is_data else ()) + (WITH_BODIES if "requestBody" in operation else ())
-    problems = {status for status, said in responses.items() if MEDIA_TYPE in said.get("content", {})}
+    problems = {status for status, response in responses.items() if MEDIA_TYPE in response.get("content", {})}
     for status in problems | set(map(str, statuses)):
         responses[status] = {"$ref": f"#/components/responses/{status}"}
     operation["responses"] = dict(sorted(responses.items()))

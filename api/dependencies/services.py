@@ -310,7 +310,11 @@ class Services:
 
     def heads(self, *, after: str | None, limit: int) -> list[LoadedMixture | MixtureRecord]:
         """Built-in and published mixtures in order of name (code points), from behind `after`, up to `limit`."""
-        builtin = [one for name, one in self.builtin_mixtures().items() if after is None or name > after]
+        builtin = [
+            builtin_mixture
+            for name, builtin_mixture in self.builtin_mixtures().items()
+            if after is None or name > after
+        ]
         names = {one.name for one in builtin}
         published = [one for one in self.repository.names(after=after, limit=limit) if one.name not in names]
         both: list[LoadedMixture | MixtureRecord] = [*builtin, *published]

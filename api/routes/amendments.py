@@ -117,8 +117,8 @@ def _masks(new: NewAmendment) -> tuple[tuple[Mask, ...], Mapping[int, Sequence[M
     """What is taken down: ranges, and documents by the step from which on."""
     ranges: list[Mask] = []
     documents: dict[int, list[MaskLine]] = defaultdict(list)
-    for i, one in enumerate(new.masks):
-        first_step, what = new.step if one.first_step is None else one.first_step, one.what()
+    for i, mask in enumerate(new.masks):
+        first_step, what = new.step if mask.first_step is None else mask.first_step, mask.what()
         if isinstance(what, MaskedRange):
             ranges.append(Mask(first_step, what.domain, what.first_token, what.tokens))
         else:

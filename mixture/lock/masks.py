@@ -11,7 +11,7 @@ from mixture.schedule import ScheduleData
 def in_order(data: ScheduleData, masks: Iterable[Mask]) -> tuple[Mask, ...]:
     """Masks as a lock has them: by first step, domain and first token."""
     index = {domain.name: d for d, domain in enumerate(data.domains)}
-    return tuple(sorted(masks, key=lambda one: (one.first_step, index[one.domain], one.first_token)))
+    return tuple(sorted(masks, key=lambda mask: (mask.first_step, index[mask.domain], mask.first_token)))
 
 
 def mask_faults(data: ScheduleData, masks: tuple[Mask, ...]) -> Iterator[tuple[str, str]]:

@@ -144,7 +144,7 @@ class MixtureView(BaseModel):
 
     def findings_in_order(self) -> list[FindingRow]:
         """Errors that stand in the way come first, then warnings and notes, then what the spec lets through."""
-        return sorted(self.findings, key=lambda one: (one.accepted, LEVELS.index(one.level)))
+        return sorted(self.findings, key=lambda finding: (finding.accepted, LEVELS.index(finding.level)))
 
     def is_sorted(self, column: str) -> str | None:
         """`ascending` or `descending` where domains are in order of this column."""

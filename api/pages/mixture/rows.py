@@ -114,7 +114,7 @@ def group_rows(rows: Sequence[DomainRow], titles: Mapping[str, str]) -> list[Gro
     for row in rows:
         held[row.group].append(row)
     groups = [_group(key, members, titles) for key, members in held.items()]
-    return sorted(groups, key=lambda one: (-one.tokens_drawn, one.key or ""))
+    return sorted(groups, key=lambda group: (-group.tokens_drawn, group.key or ""))
 
 
 def _group(key: str | None, rows: Sequence[DomainRow], titles: Mapping[str, str]) -> GroupRow:

@@ -232,7 +232,7 @@ def _losses(entries: Sequence[ProgressEntry], mixture: LoadedMixture | None) -> 
         return lines
     schedule = mixture.lock.schedule()
     planned = dict(zip(schedule.names, schedule.tokens(schedule.steps).tolist(), strict=True))
-    return tuple(sorted(lines, key=lambda one: -planned.get(one.domain, 0)))
+    return tuple(sorted(lines, key=lambda line: -planned.get(line.domain, 0)))
 
 
 def _consumed(mixture: LoadedMixture, step: int, by: str | None, overview: Overview | None) -> dict[str, Any]:

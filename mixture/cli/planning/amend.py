@@ -168,7 +168,7 @@ def _locked(plan: Plan, old: Lock, step: int, store: Store | None, *, most: int 
 
     try:
         text = store if store is not None else store_of(plan.spec)
-        new = make_lock(plan, content={name: one.content for name, one in text.domains.items()} if text else None)
+        new = make_lock(plan, content={name: domain.content for name, domain in text.domains.items()} if text else None)
         agree(text, new)
     except MixtureError:
         _preview(plan, old, step, most=most, as_json=as_json)
@@ -258,7 +258,7 @@ def _table(domains: Sequence[AmendedDomain], most: int | None, *, exact: bool) -
     shown = table("Domains", *(column for column in columns if exact or column != "was to come"))
     show_count = counts_as(exact)
     digits = 4 if exact else 3
-    for one in sorted(domains, key=lambda one: (-one.drawn - one.to_come, one.name))[:most]:
+    for one in sorted(domains, key=lambda domain: (-domain.drawn - domain.to_come, domain.name))[:most]:
         epochs = ["" if x is None else decimal(x, digits=digits) for x in (one.epochs, one.epochs_before)]
         coming = (one.to_come, one.to_come_before) if exact else (one.to_come,)
         figures = map(show_count, (one.tokens, one.drawn, *coming))

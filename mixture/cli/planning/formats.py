@@ -115,7 +115,7 @@ def _lock_of(source: Path, catalog: Path | None) -> tuple[Lock, Catalog | None]:
     plan = make_plan(spec)
     store = store_of(spec)
     lock = make_lock(
-        plan, content=None if store is None else {name: one.content for name, one in store.domains.items()}
+        plan, content=None if store is None else {name: domain.content for name, domain in store.domains.items()}
     )
     agree(store, lock)
     return lock, given or plan.catalog

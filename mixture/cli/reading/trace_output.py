@@ -83,10 +83,10 @@ def print_traces_json(traces: Iterable[Trace], limit: int | None) -> None:
 
 def print_traces(traces: Iterable[Trace], limit: int | None) -> None:
     """Print where each document or range is read, a line a place, at most that many, and how many there are in all."""
-    for i, one in enumerate(traces):
+    for i, trace in enumerate(traces):
         if i:
             print()
-        _print_trace(one, limit)
+        _print_trace(trace, limit)
 
 
 def _print_trace(one: Trace, limit: int | None) -> None:

@@ -89,12 +89,12 @@ class Files(dict[int, OpenFile]):
         if not numbers or not size or len(numbers) > self._most_mapped:
             return None
         begins = np.empty(max(numbers) + 1, np.int64)
-        held: list[Memory] = []
+        memories: list[Memory] = []
         for number in numbers:
             memory = self.checked(number).memory
             begins[number] = memory.start
-            held.append(memory)
-        if size > longest(max(memory.start + len(memory.bytes) for memory in held)):
+            memories.append(memory)
+        if size > longest(max(memory.start + len(memory.bytes) for memory in memories)):
             return None
         return gather(begins[file] + place, size)
 

@@ -55,7 +55,7 @@ def build_catalog(
             Making(head, planned_domains, base=base, before=None), range(len(planned_domains)), is_full=full
         )
         publish(made.folder, out_path)
-    return CatalogReport(out_path, manifest, sum(len(one.files) for one in planned_domains))
+    return CatalogReport(out_path, manifest, sum(len(planned_domain.files) for planned_domain in planned_domains))
 
 
 def add_domain(

@@ -168,8 +168,8 @@ class Making:
     def _count(self, spare: Path, threads: int, is_full: bool, progress: Progress | None) -> list[list[Part]]:
         jobs = {
             (number, place): CountJob(
-                domain=one.source.name,
-                how=one.source.how,
+                domain=domain.source.name,
+                how=domain.source.how,
                 file=file,
                 base=self._base,
                 vocabulary=self._head.tokenizer.vocabulary,
@@ -177,8 +177,8 @@ class Making:
                 documents=spare / f"{number:05d}-{place:06d}.parquet",
                 is_full=is_full,
             )
-            for number, one in enumerate(self._domains)
-            for place, file in enumerate(one.files)
+            for number, domain in enumerate(self._domains)
+            for place, file in enumerate(domain.files)
             if isinstance(file, str)
         }
         sizes = {key: _size(linked_path(self._base, job.file)) for key, job in jobs.items()}
@@ -202,8 +202,8 @@ class Making:
                 pool.shutdown(cancel_futures=True)
                 raise
         return [
-            [counted[number, place] if isinstance(file, str) else file for place, file in enumerate(one.files)]
-            for number, one in enumerate(self._domains)
+            [counted[number, place] if isinstance(file, str) else file for place, file in enumerate(domain.files)]
+            for number, domain in enumerate(self._domains)
         ]
 
     def _domain(self, source: LinkSource, parts: Sequence[Part]) -> LinkedDomain:
@@ -260,14 +260,14 @@ class Making:
 
     def _documents(self, parts: Sequence[Sequence[Part]]) -> Iterator[pa.Table]:
         """Tables of all documents, as large as row groups are to be."""
-        for one, files in zip(self._domains, parts, strict=True):
+        for domain, files in zip(self._domains, parts, strict=True):
             end = 0
             waiting: list[pa.Table] = []
             for batch in self._batches(files):
                 tokens = batch.column("tokens").to_numpy()
                 ends = end + np.cumsum(tokens)
                 columns = [
-                    pa.array([one.source.name]).take(pa.array(np.zeros(len(tokens), np.int64))),
+                    pa.array([domain.source.name]).take(pa.array(np.zeros(len(tokens), np.int64))),
                     batch.column("id"),
                 ]
                 columns += [pa.array(ends - tokens), batch.column("tokens")]

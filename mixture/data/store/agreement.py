@@ -29,13 +29,13 @@ def disagreements(store: StoreDescription, lock: Lock) -> list[StoreError]:
     Codes: `tokenizer-differs`, `packed-length-differs`; with the domain among the facts `domain-not-in-store`,
     `tokens-differ`, `content-differs`.
     """
-    found: list[StoreError] = []
+    errors: list[StoreError] = []
     place = Place(file=store.source if isinstance(store, Store) else str(store.path))
     packed = store.packed if isinstance(store, Store) else None
     other = [segment for segment in lock.data.segments if packed not in (None, segment.sequence_length)]
     if other:
         length, step = other[0].sequence_length, other[0].first_step
-        found.append(
+        errors.append(
             StoreError(
                 f"the store holds rows packed to {packed:,} tokens, and the lock reads sequences of {length:,} from "
                 f"step {step:,} on",
@@ -47,7 +47,7 @@ def disagreements(store: StoreDescription, lock: Lock) -> list[StoreError]:
             )
         )
     if lock.tokenizer is not None and store.tokenizer != lock.tokenizer:
-        found.append(
+        errors.append(
             StoreError(
                 f"the store was made with the tokenizer '{store.tokenizer}', and the lock says '{lock.tokenizer}'",
                 code="tokenizer-differs",
@@ -61,10 +61,10 @@ def disagreements(store: StoreDescription, lock: Lock) -> list[StoreError]:
         if held is None:
             message, code = f"the lock names the domain '{domain.name}', and the store has none", "domain-not-in-store"
             hint = nearest(domain.name, store.domains)
-            found.append(StoreError(message, code=code, place=place, hint=hint, domain=domain.name))
+            errors.append(StoreError(message, code=code, place=place, hint=hint, domain=domain.name))
             continue
         if held.tokens != domain.tokens:
-            found.append(
+            errors.append(
                 StoreError(
                     f"domain '{domain.name}' has {held.tokens:,} tokens, and the lock says {domain.tokens:,}",
                     code="tokens-differ",
@@ -76,7 +76,7 @@ def disagreements(store: StoreDescription, lock: Lock) -> list[StoreError]:
             )
         expected = lock.content.get(domain.name, held.content)
         if held.content != expected:
-            found.append(
+            errors.append(
                 StoreError(
                     f"domain '{domain.name}' has the content {held.content}, and the lock says {expected}",
                     code="content-differs",
@@ -87,7 +87,7 @@ def disagreements(store: StoreDescription, lock: Lock) -> list[StoreError]:
                     expected=expected,
                 )
             )
-    return found
+    return errors
 
 
 def _of_files(path: Path | str) -> str:

@@ -134,7 +134,7 @@ def duplicate_examples(duplicates: pa.Table, domain: str) -> list[Example]:
 
 def first_of(examples: Iterable[Example]) -> list[Example]:
     """The first of the examples of one domain and reason."""
-    return sorted(examples, key=lambda one: (one.file, one.row or 0, one.byte or 0))[:EXAMPLES]
+    return sorted(examples, key=lambda example: (example.file, example.row or 0, example.byte or 0))[:EXAMPLES]
 
 
 class Quarantine:
@@ -153,12 +153,12 @@ class Quarantine:
 
     def _first(self) -> list[Example]:
         seen: Counter[tuple[str | None, Reason]] = Counter()
-        kept: list[Example] = []
+        examples: list[Example] = []
         for one in sorted(self._kept, key=lambda one: (self._order[one.file], one.row or 0, one.byte or 0)):
             seen[one.domain, one.reason] += 1
-            if seen[one.domain, one.reason] <= EXAMPLES and len(kept) < _ROWS:
-                kept.append(one)
-        return kept
+            if seen[one.domain, one.reason] <= EXAMPLES and len(examples) < _ROWS:
+                examples.append(one)
+        return examples
 
     @property
     def table(self) -> pa.Table | None:

@@ -251,7 +251,7 @@ def moves(a: Stretch, b: Stretch, groups: Grouping) -> tuple[Move, ...]:
         there = [sum(side.weights[name] for name in side.known(move.domains)) for side in (a, b)]
         return -abs(there[1] * a.whole - there[0] * b.whole), move.name is None, move.name or ""
 
-    made = (Move(name, tuple(sorted(held)), _figures(a, held), _figures(b, held)) for name, held in groups.items())
+    made = (Move(name, tuple(sorted(group)), _figures(a, group), _figures(b, group)) for name, group in groups.items())
     return tuple(sorted(made, key=rank))
 
 

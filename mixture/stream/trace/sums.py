@@ -88,7 +88,9 @@ def read_so_far(lock: Lock, store: Store, step: int, *, by: str = DOMAIN) -> Rea
                 )
     values = dict.fromkeys(value for value, _ in sums)
     read_values = [ReadValue(value, *(sums[value, name] for name in SUMS)) for value in values]
-    read_values.sort(key=lambda one: (-one.tokens_with_repeats, one.value is None, str(one.value)))
+    read_values.sort(
+        key=lambda read_value: (-read_value.tokens_with_repeats, read_value.value is None, str(read_value.value))
+    )
     return ReadSoFar(step, by, tuple(read_values))
 
 
