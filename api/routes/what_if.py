@@ -140,10 +140,10 @@ def changes_of(asked: WhatIfAsked) -> Changes:
     return Changes(phases=phases, budget=asked.budget or None, by=asked.by)
 
 
-def _phase(name: str, one: ChangedPhase, faults: Faults) -> PhaseChange:
-    extents = [(form, value) for form in Form if (value := getattr(one, form.value))]
+def _phase(name: str, changed_phase: ChangedPhase, faults: Faults) -> PhaseChange:
+    extents = [(form, value) for form in Form if (value := getattr(changed_phase, form.value))]
     read: dict[str, list[tuple[str, ChangedShare]]] = {"weights": [], "groups": []}
-    for kind, texts in (("weights", one.shares), ("groups", one.groups)):
+    for kind, texts in (("weights", changed_phase.shares), ("groups", changed_phase.groups)):
         for key, text in sorted(texts.items()):
             with faults.at("phases", name, kind, key):
                 read[kind].append((key, parse_share(key, text)))

@@ -116,6 +116,6 @@ def _keys(facts: CatalogFacts, asked: CatalogAsked) -> list[str]:
     return list(dict.fromkeys([*keys_of(figures), *(facts.catalog.names[i] for i in figures.whole.domains)]))
 
 
-def _shares_domains(one: LoadedMixture, other: LoadedMixture) -> bool:
+def _shares_domains(loaded_mixture: LoadedMixture, other: LoadedMixture) -> bool:
     """Whether two mixtures have a domain of the same name, so that there is something to compare."""
-    return one is not other and not set(one.catalog.names).isdisjoint(other.catalog.names)
+    return loaded_mixture is not other and not set(loaded_mixture.catalog.names).isdisjoint(other.catalog.names)

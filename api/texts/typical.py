@@ -42,7 +42,7 @@ class TypicalTexts:
 
     def __init__(self) -> None:
         self._kept: Kept[_Key, tuple[TypicalText, ...]] = Kept(
-            KEPT_BYTES, weigh=lambda texts: sum(one.size for one in texts)
+            KEPT_BYTES, weigh=lambda texts: sum(text.size for text in texts)
         )
 
     def of(self, store: Store, overview: Overview, texts: ExampleTexts, masks: Masks | None) -> tuple[TypicalText, ...]:

@@ -139,8 +139,8 @@ def _from(segment: Segment, step: int) -> Segment:
     return Segment(step, segment.end_step - step, segment.sequence_length, segment.weights)
 
 
-def _go_on(one: Segment, following: Segment) -> bool:
-    return (one.sequence_length, one.weights) == (following.sequence_length, following.weights)
+def _go_on(segment: Segment, following: Segment) -> bool:
+    return (segment.sequence_length, segment.weights) == (following.sequence_length, following.weights)
 
 
 def _merged(segments: Sequence[Segment]) -> list[Segment]:

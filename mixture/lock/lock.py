@@ -184,16 +184,16 @@ def document(lock: Lock) -> dict[str, object]:
     }
 
 
-def _amends(one: Amends) -> dict[str, object]:
+def _amends(amends: Amends) -> dict[str, object]:
     known: dict[str, object] = {
-        "lock": one.lock,
-        "step": one.step,
-        "history": one.history,
-        "steps": one.steps,
-        "domains": one.domains,
+        "lock": amends.lock,
+        "step": amends.step,
+        "history": amends.history,
+        "steps": amends.steps,
+        "domains": amends.domains,
     }
-    known |= {} if one.reason is None else {"reason": one.reason}
-    return known | ({"keep_weights": True} if one.keep_weights else {})
+    known |= {} if amends.reason is None else {"reason": amends.reason}
+    return known | ({"keep_weights": True} if amends.keep_weights else {})
 
 
 def self_check(lock: Lock, *, place: Place | None = None) -> None:

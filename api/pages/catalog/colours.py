@@ -30,12 +30,12 @@ def most_of(cells: Sequence[Figures], measure: Measure) -> float | None:
     return most
 
 
-def level_of(one: Figures, measure: Measure, most: float | None) -> int | None:
+def level_of(figures: Figures, measure: Measure, most: float | None) -> int | None:
     """The colour of a measure. Figures lie orders of magnitude apart: the square root of their part of the most."""
-    figure = figure_of(one, measure)
+    figure = figure_of(figures, measure)
     if figure is None:
         return None
     if measure is Measure.ENRICHMENT:
         return bisect_right(ENRICHED, figure)
-    top = (one.cap or WITHOUT_CAP) if most is None else most
+    top = (figures.cap or WITHOUT_CAP) if most is None else most
     return min(STEPS, isqrt(int(STEPS * STEPS * figure / top))) if top else 0

@@ -63,9 +63,9 @@ def store_of(mixture: LoadedMixture) -> Store | None:
         return None
 
 
-def is_over(one: LoadedMixture, other: LoadedMixture) -> bool:
+def is_over(loaded_mixture: LoadedMixture, other: LoadedMixture) -> bool:
     """Whether a mixture draws from the same domains as another: of the same names and sizes."""
-    return one.domains_digest == other.domains_digest
+    return loaded_mixture.domains_digest == other.domains_digest
 
 
 def pinned(mixture: LoadedMixture) -> str:

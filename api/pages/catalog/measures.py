@@ -31,9 +31,9 @@ _WRITTEN: dict[Measure, Callable[[Any], str]] = {
 _ROOT = "The colour follows the square root of the figure."
 
 
-def figure_text(one: Figures, measure: Measure) -> str:
+def figure_text(figures: Figures, measure: Measure) -> str:
     """A figure as pages print it."""
-    return _WRITTEN[measure](figure_of(one, measure))
+    return _WRITTEN[measure](figure_of(figures, measure))
 
 
 def ramp_of(measure: Measure) -> str:
@@ -102,12 +102,12 @@ def every_measure(view: CatalogView) -> str:
 
 
 def _measured(view: CatalogView, measure: Measure) -> dict[str, object]:
-    def written(one: Figures | None, level: int | None = None) -> list[object] | None:
-        if one is None:
+    def written(figures: Figures | None, level: int | None = None) -> list[object] | None:
+        if figures is None:
             return None
-        value = figure_of(one, measure)
-        said: list[object] = [figure_text(one, measure), None if value is None else float(f"{value:.5g}")]
-        is_over = measure is Measure.EPOCHS and one.over
+        value = figure_of(figures, measure)
+        said: list[object] = [figure_text(figures, measure), None if value is None else float(f"{value:.5g}")]
+        is_over = measure is Measure.EPOCHS and figures.over
         return said if level is None else [*said, level, 1] if is_over else [*said, level]
 
     rows = [

@@ -24,9 +24,9 @@ class Measure(StrEnum):
     EPOCHS = "epochs"
 
 
-def figure_of(one: Figures, measure: Measure) -> float | None:
+def figure_of(figures: Figures, measure: Measure) -> float | None:
     """The figure of a measure."""
-    figure: float | None = getattr(one, measure.value)
+    figure: float | None = getattr(figures, measure.value)
     return figure
 
 

@@ -133,9 +133,9 @@ class CatalogView(_Frozen):
         """The classes of its colours."""
         return ramp_of(self.measure)
 
-    def figure(self, one: Figures) -> str:
+    def figure(self, figures: Figures) -> str:
         """The figure that is shown of a cell, row or column."""
-        return figure_text(one, self.measure)
+        return figure_text(figures, self.measure)
 
     def every_measure(self) -> str:
         """All measures as JSON that may stand in HTML."""

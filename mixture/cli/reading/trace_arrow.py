@@ -38,11 +38,11 @@ def write_sequences(path: Path, sequences: Iterable[TracedSequence], attributes:
     _write(path, (row for sequence in sequences for row in _parts(sequence, names)), schema)
 
 
-def _parts(one: TracedSequence, names: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+def _parts(traced_sequence: TracedSequence, names: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     from mixture.data.layout import attribute_text
 
-    own = {name: getattr(one, name) for name in SEQUENCE}
-    for part in one.documents:
+    own = {name: getattr(traced_sequence, name) for name in SEQUENCE}
+    for part in traced_sequence.documents:
         yield own | {
             "document": part.document.id,
             "document_first_token": part.document.first_token,
@@ -67,8 +67,8 @@ def write_sums(path: Path, found: ReadSoFar) -> None:
     """A row for each value."""
     import pyarrow as pa
 
-    kind = pa.array([one.value for one in found.values if one.value is not None] or [""]).type
-    rows = ({"value": one.value} | {name: getattr(one, name) for name in SUMS} for one in found.values)
+    kind = pa.array([value.value for value in found.values if value.value is not None] or [""]).type
+    rows = ({"value": value.value} | {name: getattr(value, name) for name in SUMS} for value in found.values)
     _write(path, rows, pa.schema([pa.field("value", kind), *_schema(SUMS)]))
 
 

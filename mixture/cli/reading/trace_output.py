@@ -89,15 +89,15 @@ def print_traces(traces: Iterable[Trace], limit: int | None) -> None:
         _print_trace(trace, limit)
 
 
-def _print_trace(one: Trace, limit: int | None) -> None:
-    print(_heading(one))
-    found = one.reads()
+def _print_trace(trace: Trace, limit: int | None) -> None:
+    print(_heading(trace))
+    found = trace.reads()
     first = next(found, None)
     if first is not None:
-        names = (*SHOWN_READ, *([READS_OF_IT] if one.tokens > 1 else []), *([TAKEN_DOWN] if one.is_masked else []))
-        rows = (_read_text(read, one, names) for read in islice(chain([first], found), limit))
+        names = (*SHOWN_READ, *([READS_OF_IT] if trace.tokens > 1 else []), *([TAKEN_DOWN] if trace.is_masked else []))
+        rows = (_read_text(read, trace, names) for read in islice(chain([first], found), limit))
         print_columns(names, rows, text={READS_OF_IT: 18}, numbers=WIDTH)
-    print(_summary(one, first))
+    print(_summary(trace, first))
 
 
 def _read_text(read: TracedRead, of: Trace, names: Sequence[str]) -> list[str]:
@@ -109,32 +109,32 @@ def _read_text(read: TracedRead, of: Trace, names: Sequence[str]) -> list[str]:
     return [shown[name] for name in names]
 
 
-def _heading(one: Trace) -> str:
+def _heading(trace: Trace) -> str:
     from mixture.data.layout import attribute_text
 
-    last = one.first_token + one.tokens - 1
-    where = f"token {last:,}" if one.tokens == 1 else f"tokens {one.first_token:,} to {last:,}"
-    if one.document is None:
-        return f"{where} of domain {printable(one.domain)}"
-    said = ((name, attribute_text(value)) for name, value in one.document.attributes.items())
+    last = trace.first_token + trace.tokens - 1
+    where = f"token {last:,}" if trace.tokens == 1 else f"tokens {trace.first_token:,} to {last:,}"
+    if trace.document is None:
+        return f"{where} of domain {printable(trace.domain)}"
+    said = ((name, attribute_text(value)) for name, value in trace.document.attributes.items())
     attributes = "".join(f"; {printable(f'{name}: {text}')}" for name, text in said if text is not None)
-    return f"document {printable(one.document.id)}: {where} of domain {printable(one.domain)}{attributes}"
+    return f"document {printable(trace.document.id)}: {where} of domain {printable(trace.domain)}{attributes}"
 
 
 def _of(count: int, what: str) -> str:
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
-def _summary(one: Trace, first: TracedRead | None) -> str:
-    since = f" from step {one.first_step:,} on" if one.first_step else ""
+def _summary(trace: Trace, first: TracedRead | None) -> str:
+    since = f" from step {trace.first_step:,} on" if trace.first_step else ""
     if first is None:
         return f"not read{since or ' in this run'}"
-    down = one.times_down
-    if down == one.times:
+    down = trace.times_down
+    if down == trace.times:
         return f"{_of(down, 'place')}{since}, {'' if down == 1 else 'all '}{TAKEN_DOWN}: none is read"
-    times = "once" if one.times == 1 else f"{one.times:,} times"
+    times = "once" if trace.times == 1 else f"{trace.times:,} times"
     hidden = f", {down:,} of them {TAKEN_DOWN}" if down else ""
-    begin = first if not down else next(read for read in one.reads() if not read.is_down)
+    begin = first if not down else next(read for read in trace.reads() if not read.is_down)
     if since:
         return f"still to come {times}{since}{hidden}, next at step {begin.step:,}"
     return f"{'' if down else 'read '}{times} in all{hidden}, first at step {begin.step:,}"

@@ -100,7 +100,7 @@ def _config(run: Run, block: int) -> dict[str, object]:
 
 def _changes(values: list[tuple[int, T]]) -> list[tuple[int, T]]:
     """Those that differ from the one before."""
-    return [one for i, one in enumerate(values) if not i or one[1] != values[i - 1][1]]
+    return [value for i, value in enumerate(values) if not i or value[1] != values[i - 1][1]]
 
 
 def _lost(run: Run, block: int) -> list[Remark]:

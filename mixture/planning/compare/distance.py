@@ -16,27 +16,29 @@ DIGITS = 25
 """Of a distance that has no end: worked out in decimals, it is the same on every machine."""
 
 
-def half_l1(one: Amounts, other: Amounts) -> Fraction:
+def half_l1(amounts: Amounts, other: Amounts) -> Fraction:
     """Half the sum of the absolute differences of shares: the part of the tokens that would have to be exchanged.
 
     Exact. Also called the total variation distance.
     """
-    whole, other_whole = _whole(one), _whole(other)
+    whole, other_whole = _whole(amounts), _whole(other)
     # Over one denominator: integers are divided once, at the end.
-    apart = sum(abs(one.get(name, 0) * other_whole - other.get(name, 0) * whole) for name in one.keys() | other.keys())
+    apart = sum(
+        abs(amounts.get(name, 0) * other_whole - other.get(name, 0) * whole) for name in amounts.keys() | other.keys()
+    )
     return Fraction(apart) / (2 * whole * other_whole)
 
 
-def hellinger(one: Amounts, other: Amounts) -> Decimal:
+def hellinger(amounts: Amounts, other: Amounts) -> Decimal:
     """The square root of 1 - Σ √(p·q) over shares p and q, in `DIGITS` decimals.
 
     It looks at small shares more closely than half the L1 distance does.
     """
     context = Context(prec=2 * DIGITS + 10)
-    whole = _whole(one) * _whole(other)
+    whole = _whole(amounts) * _whole(other)
     alike = Decimal(0)
-    for name in sorted(one.keys() & other.keys()):
-        root = context.sqrt(_decimal(Fraction(one[name] * other[name]) / whole, context))
+    for name in sorted(amounts.keys() & other.keys()):
+        root = context.sqrt(_decimal(Fraction(amounts[name] * other[name]) / whole, context))
         alike = context.add(alike, root)
     left = max(context.subtract(Decimal(1), alike), Decimal(0))
     # The digits behind are of the roundings above: equal shares are at 0.

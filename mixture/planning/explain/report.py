@@ -169,34 +169,35 @@ def explanation_json(found: Explanation) -> ExplanationReport:
     }
 
 
-def amendment_json(one: AmendmentExplained) -> ExplainedAmendment:
+def amendment_json(explained: AmendmentExplained) -> ExplainedAmendment:
     """The report of an amendment of a lineage."""
     return {
-        "number": one.number,
-        "step": one.step,
-        "amended": one.amended,
-        "made": one.made,
-        "history": one.history,
-        "reason": one.reason,
-        "steps_before": one.steps_before,
-        "steps": one.steps,
-        "domains_added": list(one.domains_added),
-        "keep_weights": one.keep_weights,
-        "change": None if one.change is None else _change(one.change),
+        "number": explained.number,
+        "step": explained.step,
+        "amended": explained.amended,
+        "made": explained.made,
+        "history": explained.history,
+        "reason": explained.reason,
+        "steps_before": explained.steps_before,
+        "steps": explained.steps,
+        "domains_added": list(explained.domains_added),
+        "keep_weights": explained.keep_weights,
+        "change": None if explained.change is None else _change(explained.change),
         "later": [
-            {"step": at.step, "phase": at.phase, "began": at.began, "change": _change(at.change)} for at in one.later
+            {"step": at.step, "phase": at.phase, "began": at.began, "change": _change(at.change)}
+            for at in explained.later
         ],
-        "dropped": [{"phase": name, "first_step": step} for name, step in one.dropped],
-        "superseded_by": one.superseded_by,
-        "replaced_by": one.replaced_by,
-        "void": one.is_void,
-        "parts_at": one.parts_at,
+        "dropped": [{"phase": name, "first_step": step} for name, step in explained.dropped],
+        "superseded_by": explained.superseded_by,
+        "replaced_by": explained.replaced_by,
+        "void": explained.is_void,
+        "parts_at": explained.parts_at,
     }
 
 
-def resumable_json(one: Resumable) -> ResumableReport:
+def resumable_json(resumable: Resumable) -> ResumableReport:
     """Whose checkpoints may go on, up to which step."""
-    return {"lock": one.lock, "up_to_step": one.up_to_step, "own": one.is_own}
+    return {"lock": resumable.lock, "up_to_step": resumable.up_to_step, "own": resumable.is_own}
 
 
 def _pools(pools: Pools) -> PoolsReport:

@@ -63,14 +63,14 @@ def parse_epochs(text: str) -> Fraction:
     return parse_quantity(text, units=(Unit.EPOCHS,), bare=Unit.EPOCHS).value
 
 
-def crossing_json(one: Crossing) -> dict[str, object]:
+def crossing_json(crossing: Crossing) -> dict[str, object]:
     """A crossing as JSON has it."""
-    in_run = one.epochs_in_run
+    in_run = crossing.epochs_in_run
     return {
-        "domain": one.domain,
-        "epochs": float(one.epochs),
-        "step": one.step,
-        "phase": one.phase,
+        "domain": crossing.domain,
+        "epochs": float(crossing.epochs),
+        "step": crossing.step,
+        "phase": crossing.phase,
         "epochs_in_run": None if in_run is None else float(in_run),
     }
 

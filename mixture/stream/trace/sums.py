@@ -53,7 +53,7 @@ class ReadSoFar:
     @property
     def total(self) -> ReadValue:
         """All values together."""
-        sums = (sum(getattr(one, name) for one in self.values) for name in SUMS)
+        sums = (sum(getattr(value, name) for value in self.values) for name in SUMS)
         return ReadValue(None, *sums)
 
 

@@ -147,7 +147,7 @@ class DomainsOfRun:
             )
 
         if rounded:
-            yield self._rounded(dict(sorted(rounded.items(), key=lambda one: -one[1])))
+            yield self._rounded(dict(sorted(rounded.items(), key=lambda item: -item[1])))
 
     def _asked_tokens(self, d: int, *, rounded: bool) -> Fraction:
         """What weights come to in phases as asked for, or as rounded to steps, and what was read before."""

@@ -33,21 +33,23 @@ def divided_tokens(spec: Spec, phases: Sequence[PhaseSteps], weights: Sequence[P
 _SHOWN = 3
 
 
-def _words(one: Division) -> str:
+def _words(division: Division) -> str:
     parts = []
-    if one.full:
-        parts.append(f"{decimal(one.max_epochs)} epoch{'' if one.max_epochs == 1 else 's'} of {named(one.full)}")
-    if one.others:
-        whom = counted(one.others, "other" if one.full else "domain")
-        parts.append(f"{format_count(one.each)} tokens of each of {whom}")
-    return f"{format_count(one.tokens)} tokens: {', '.join(parts)}"
+    if division.full:
+        parts.append(
+            f"{decimal(division.max_epochs)} epoch{'' if division.max_epochs == 1 else 's'} of {named(division.full)}"
+        )
+    if division.others:
+        whom = counted(division.others, "other" if division.full else "domain")
+        parts.append(f"{format_count(division.each)} tokens of each of {whom}")
+    return f"{format_count(division.tokens)} tokens: {', '.join(parts)}"
 
 
-def _facts(one: Division) -> dict[str, object]:
+def _facts(division: Division) -> dict[str, object]:
     return {
-        "tokens": one.tokens,
-        "max_epochs": one.max_epochs,
-        "full": list(one.full),
-        "others": one.others,
-        "tokens_each": one.each,
+        "tokens": division.tokens,
+        "max_epochs": division.max_epochs,
+        "full": list(division.full),
+        "others": division.others,
+        "tokens_each": division.each,
     }
