@@ -98,7 +98,7 @@ def table_of(batch: Batch, stream: Stream) -> pa.Table:
     ],
 )
 def test_the_body_is_what_a_local_stream_reads(client: httpx2.Client, made: Shown, query: dict[str, Any]):
-    _, records = streamed(client, steps=MOST_STEPS, **query)
+    _, records = streamed(client, last_step=MOST_STEPS - 1, **query)
     found = steps_of(records[:-1])
     stream = local(made, **query)
     for batch in stream:
@@ -144,7 +144,7 @@ def test_rows_of_very_many_documents_are_in_record_batches_as_small_as_others(tm
 
 
 def test_the_schema_says_which_run_this_is_and_the_ending_where_it_goes_on(client: httpx2.Client, made: Shown):
-    schema, records = streamed(client, first_step=1, steps=2, rank=2, world_size=4)
+    schema, records = streamed(client, first_step=1, last_step=2, rank=2, world_size=4)
     state = local(made, first_step=1).state_dict()
     end = local(made, first_step=7).state_dict()
     assert schema.metadata == {
@@ -184,7 +184,7 @@ def test_a_checksum_changes_with_any_byte_of_any_column(made: Shown):
 
 
 def test_ranks_without_a_row_have_every_step_all_the_same(client: httpx2.Client, made: Shown):
-    _, records = streamed(client, steps=4, rank=0, world_size=100, uneven=True)
+    _, records = streamed(client, last_step=3, rank=0, world_size=100, uneven=True)
     assert [said.get("mixture.rows") for _, said in records] == ["0", "0", "0", "0", None]
     ranks = [steps_of(streamed(client, rank=r, world_size=30, uneven=True)[1][:-1])[0] for r in range(30)]
     joined = np.concatenate([record.column("position").to_numpy() for records in ranks for record in records])
@@ -209,8 +209,9 @@ def test_a_stream_is_neither_packed_nor_kept_by_anyone(client: httpx2.Client):
         ("m", {"first_step": 2**63 - 1}, 422, "step-out-of-range"),
         ("m", {"first_step": -1}, 422, "invalid-request"),
         ("m", {"world_size": 0}, 422, "invalid-request"),
-        ("m", {"steps": MOST_STEPS + 1}, 422, "invalid-request"),
-        ("m", {"steps": "NaN"}, 422, "invalid-request"),
+        ("m", {"last_step": MOST_STEPS}, 422, "bad-range"),
+        ("m", {"first_step": 3, "last_step": 2}, 422, "bad-range"),
+        ("m", {"last_step": "NaN"}, 422, "invalid-request"),
         ("demo", {}, 404, "store-missing"),
         ("nobody", {}, 404, "unknown-mixture"),
     ],
@@ -225,7 +226,7 @@ def test_what_can_not_be_streamed_is_a_problem_before_the_first_byte(
 
 def test_a_client_has_so_many_streams_and_no_more(made: Shown):
     app = create_app(Settings(**made.settings | {"streams_per_client": 2}))
-    query = {"first_step": 4, "steps": 3}
+    query = {"first_step": 4, "last_step": 6}
     with (
         client_of(app) as client,
         client.stream("GET", "/v1/mixtures/m/batches", params=query) as first,
@@ -248,7 +249,7 @@ def test_where_reading_takes_a_token_streaming_does(made: Shown):
 
 def test_what_was_served_is_counted(made: Shown):
     with client_of(create_app(Settings(**made.settings))) as client:
-        client.get("/v1/mixtures/m/batches", params={"steps": 5}).raise_for_status()
+        client.get("/v1/mixtures/m/batches", params={"last_step": 4}).raise_for_status()
         figures = dict(line.rsplit(" ", 1) for line in client.get("/metrics").text.splitlines() if line[0] != "#")
     assert float(figures['mixture_sequences_served_total{mixture="m"}']) == 4 * 24 + 4096
     tokens = made.lock.schedule().tokens(5)

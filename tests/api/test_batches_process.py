@@ -64,7 +64,7 @@ def sequences_served(service: ServiceProcess) -> float:
 
 def opened_and_dropped(service: ServiceProcess, count: int) -> None:
     with ExitStack() as held:
-        for one in [held.enter_context(asked(service.address, "steps=5000")) for _ in range(count)]:
+        for one in [held.enter_context(asked(service.address, "last_step=4999")) for _ in range(count)]:
             assert one.recv(1)
 
 
@@ -91,7 +91,7 @@ def test_streams_that_clients_drop_give_everything_back(service: ServiceProcess)
 
 
 def test_for_a_client_that_hardly_reads_nothing_is_read_or_kept(service: ServiceProcess):
-    with asked(service.address, "steps=5000", receive_buffer=1 << 16) as slow:
+    with asked(service.address, "last_step=4999", receive_buffer=1 << 16) as slow:
         assert slow.recv(1024)
         served = [-1.0, sequences_served(service)]
 
@@ -122,7 +122,7 @@ def test_health_is_answered_beside_slow_requests_and_streams(service: ServicePro
             assert sum(map(len, pieces)) > 20_000
 
     with ExitStack() as held, ThreadPoolExecutor(100) as pool:
-        streams = [held.enter_context(asked(service.address, "steps=5000")) for _ in range(50)]
+        streams = [held.enter_context(asked(service.address, "last_step=4999")) for _ in range(50)]
         health = held.enter_context(closing(http.client.HTTPConnection("127.0.0.1", service.port, timeout=60)))
         reading = [pool.submit(read_all, one) for one in streams]
         asking = [pool.submit(ask_slowly) for _ in range(50)]
@@ -161,7 +161,7 @@ def test_told_to_end_the_service_ends_its_streams_with_a_frame_that_says_so(tmp_
             return {key.decode(): value.decode() for key, value in said.items()} | {"whole": str(whole)}
 
         endings = [pool.submit(read, rank) for rank in range(8)]
-        slow = asked(service.address, "steps=5000")
+        slow = asked(service.address, "last_step=4999")
         begun.wait()
         began = time.monotonic()
         service.end(signal.SIGTERM)

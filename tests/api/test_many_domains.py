@@ -33,7 +33,7 @@ def app(tmp_path_factory: pytest.TempPathFactory):
     made.state.services.close()
 
 
-@pytest.mark.parametrize(("part", "name", "most"), [("counts", "step", 50), ("positions", "at", 500)])
+@pytest.mark.parametrize(("part", "name", "most"), [("counts", "step", 50), ("positions", "position", 500)])
 def test_each_of_many_takes_all_domains_so_fewer_are_asked_for_at_a_time(app: FastAPI, part: str, name: str, most: int):
     address, every = f"/v1/mixtures/many/{part}", [i % 100 for i in range(most + 1)]
     answer = ask(app, "GET", address, params={name: every})

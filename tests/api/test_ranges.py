@@ -83,7 +83,7 @@ def test_an_answer_is_made_once_for_all_parts_of_it_and_is_the_same_in_another_c
 def test_a_table_too_long_to_be_kept_is_sent_whole(client, monkeypatch):
     whole = client.get(LONG).content
     monkeypatch.setattr(ranges, "MOST_BYTES", 1000)
-    answer = client.get(LONG.replace("30000", "30001"), headers={"Range": "bytes=0-99"})
+    answer = client.get(LONG.replace("29999", "30000"), headers={"Range": "bytes=0-99"})
     assert (answer.status_code, "Accept-Ranges" in answer.headers) == (200, False)
     assert abs(len(answer.content) - len(whole)) < 10_000
 
