@@ -2,7 +2,7 @@
 
 from mixture.api.batches.frames import Frames
 from mixture.api.batches.response import BatchesResponse
-from mixture.api.batches.steps import open_steps
+from mixture.api.batches.step_reader import open_steps
 
 __all__ = [
     "BatchesResponse",

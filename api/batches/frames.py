@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from mixture.api.batches.steps import StepReader
+from mixture.api.batches.step_reader import StepReader
 from mixture.api.middleware import Metrics
 from mixture.stream import Batch, Checksum, End, Key, stream_metadata, to_arrow
 

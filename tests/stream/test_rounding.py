@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from search_lengths import examples
 
-from mixture.stream.rounding import round_table
+from mixture.stream.table_rounding import round_table
 
 
 @settings(max_examples=examples(400))

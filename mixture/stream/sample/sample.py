@@ -11,7 +11,7 @@ from mixture.errors import StreamError, nearest
 from mixture.lock import Lock, LockPhase
 from mixture.schedule import Rows, Schedule
 from mixture.stream.masks import masks_for
-from mixture.stream.rounding import round_table
+from mixture.stream.table_rounding import round_table
 from mixture.units import format_count
 
 I64 = npt.NDArray[np.int64]
