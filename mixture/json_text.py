@@ -27,7 +27,7 @@ class JsonError(ValueError):
 
 
 def parse_json(data: bytes | str, *, number: Callable[[str], Any] = float) -> Any:  # noqa: ANN401 JSON
-    """The value of a text from outside: UTF-8 without a mark, where it is bytes, in which no object has a key twice.
+    """The value of a text from outside: UTF-8 without a byte order mark where it is bytes, no object with a key twice.
 
     number: makes a value of a number that is not an integer, and of NaN, Infinity and -Infinity; it may raise
             ValueError, as `finite` does

@@ -39,7 +39,7 @@ def _commands(command: Any, path: str = "mixture") -> Iterator[tuple[str, str]]:
 
 
 def _queries_and_bodies() -> Iterator[tuple[str, str]]:
-    described = json.loads((ROOT / "api" / "openapi.json").read_text(encoding="utf-8"))
+    described = json.loads((ROOT / "mixture" / "api" / "openapi.json").read_text(encoding="utf-8"))
     for path, operations in described["paths"].items():
         for method, operation in operations.items():
             for parameter in operation.get("parameters", ()):

@@ -32,7 +32,7 @@ def sums_by(catalog: Catalog, columns: Sequence[str], rows: Sequence[int]) -> pa
         | {
             "domains": pa.array([len(one.domains) for one in held], pa.int64()),
             "tokens": integers(tokens),
-            "share": pa.array([token / whole if whole else None for token in tokens], pa.float64()),
+            "share": pa.array([amount / whole if whole else None for amount in tokens], pa.float64()),
             "documents": integers([one.documents for one in held]),
             "tokens_per_document": pa.array([one.mean_length for one in held], pa.float64()),
         }

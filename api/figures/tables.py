@@ -34,8 +34,8 @@ def counts_table(steps: Sequence[int], counts: Sequence[Mapping[str, int]]) -> p
     """One row a step and domain, in the order asked: step, domain, sequences."""
     columns = (
         [step for step, one in zip(steps, counts, strict=True) for _ in one],
-        [name for count in counts for name in count],
-        [sequences for count in counts for sequences in count.values()],
+        [name for by_domain in counts for name in by_domain],
+        [sequences for by_domain in counts for sequences in by_domain.values()],
     )
     return _table(COUNTS, columns)
 

@@ -65,12 +65,14 @@ def check_traced(schedule: Schedule, ranges: Sequence[tuple[str, int]], *, name:
         if sequences > MOST_SEQUENCES:
             most = (MOST_SEQUENCES - 1) * shortest
             detail = f"{tokens:,} tokens are more than {most:,}, as many as one range has"
-            raise wrong_query(name, detail, "range-too-long", hint="`mixture trace` has no such limit", most=most)
+            raise wrong_query(
+                name, detail, "range-too-long", hint="`mixture trace document --file` has no such limit", most=most
+            )
         for draws in schedule.draws(schedule.domain_index(domain), first_step):
             looked_up += sequences * sum(1 for _ in islice(draws.epochs(), MOST_LOOKED_UP))
             if looked_up > MOST_LOOKED_UP:
                 detail = f"more than {MOST_LOOKED_UP:,} sequences and epochs of them would be looked through"
-                hint = "ask for fewer documents, or from a later step on; `mixture trace` has no such limit"
+                hint = "ask for fewer documents, or from a later step on; `mixture trace document` has no such limit"
                 raise wrong_query(name, detail, "too-many-epochs", hint=hint, most=MOST_LOOKED_UP)
 
 
@@ -148,7 +150,10 @@ def bounded_sums(lock: Lock, store: Store, step: int, by: str) -> ReadSoFar:
     blocks = sum(domain.tokens for domain in domains) // schedule.data.block_tokens
     if documents > MOST_DOCUMENTS or blocks > MOST_BLOCKS:
         detail = f"{documents:,} documents in {blocks:,} blocks are more than are summed for one answer"
-        hint = f"up to {MOST_DOCUMENTS:,} documents and {MOST_BLOCKS:,} blocks are; `mixture trace` has no such limit"
+        hint = (
+            f"at most {MOST_DOCUMENTS:,} documents and {MOST_BLOCKS:,} blocks are;"
+            " `mixture trace read-so-far` has no such limit"
+        )
         raise wrong_query("step", detail, "too-much-read", hint=hint, documents=documents, blocks=blocks)
     try:
         with reading_store():

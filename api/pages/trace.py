@@ -32,13 +32,13 @@ class _Frozen(BaseModel):
 
 
 class Asked(_Frozen):
-    """What the page is asked for. `until` and `by`: of the sums; the others: of the trace."""
+    """What the page is asked for. `step` and `by`: of the sums; the others: of the trace."""
 
     document: str | None = None
     domain: str | None = None
     token: int | None = None
     first_step: int = 0
-    until: int | None = None
+    step: int | None = None
     by: str | None = None
 
     @property
@@ -175,8 +175,8 @@ def trace_view(
         return made.model_copy(update={"said": refused.detail, "hint": refused.hint})
     if asked.is_backwards:
         made = made.model_copy(update={"traces": tuple(map(_lines, _traces(mixture, asked, store)))})
-    if asked.until is not None:
-        made = made.model_copy(update=_sums(mixture, asked.until, by, store))
+    if asked.step is not None:
+        made = made.model_copy(update=_sums(mixture, asked.step, by, store))
     return made
 
 
@@ -234,8 +234,8 @@ def _first_column(columns: Sequence[str]) -> str:
     return next((name for name in columns if name in FIRST_COLUMNS), "domain")
 
 
-def _sums(mixture: LoadedMixture, until: int, by: str, store: Store | None) -> dict[str, object]:
-    found = bounded_sums(mixture.lock, _there(store), until, by)
+def _sums(mixture: LoadedMixture, step: int, by: str, store: Store | None) -> dict[str, object]:
+    found = bounded_sums(mixture.lock, _there(store), step, by)
     whole = found.total.tokens_with_repeats or 1
     lines = [
         SumLine(

@@ -74,10 +74,9 @@ def stream_batches(
     `mixture.client.open_remote_stream` reads this, checks it, and goes on by itself where it was cut.
     """
     mixture = asked.mixture
-    steps = 1 if last_step is None else last_step - first_step + 1
-    if not 1 <= steps <= MOST_STEPS:
-        detail = f"steps {first_step} to {last_step} are not 1 to {MOST_STEPS:,} steps"
-        raise wrong_query("last_step", detail, "bad-range")
+    last = first_step if last_step is None else last_step
+    if last < first_step:
+        raise wrong_query("last_step", f"first_step {first_step} comes after last_step {last}", "bad-range")
     try:
         store = asked.store()
         options = StreamOptions(
@@ -87,5 +86,8 @@ def stream_batches(
         opened = open_steps(mixture.lock, store, options)
     except StreamError as error:
         raise problems.problem_of(error, status=409 if error.code == "batch-not-divisible" else None) from error
-    end = min(first_step + steps, opened.steps)
+    end = min(last + 1, opened.steps)
+    if end - first_step > MOST_STEPS:
+        detail = f"{end - first_step:,} steps are more than {MOST_STEPS:,}, as many as one answer has"
+        raise wrong_query("last_step", detail, "bad-range", hint="request several ranges")
     return BatchesResponse(Frames(opened, end, services.metrics, mixture=mixture.name), services)

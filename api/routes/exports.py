@@ -193,13 +193,13 @@ def _zipped(made: Exported, stem: str) -> bytes:
     """The same bytes for the same export: every file is of the first day that a zip can say."""
     notes = "".join(f"{remark}\n" for remark in made.remarks)
     files = {**made.files, f"{stem}.{made.format}.remarks.txt": notes}
-    bytes_io = BytesIO()
-    with ZipFile(bytes_io, "w", ZIP_DEFLATED) as archive:
+    content = BytesIO()
+    with ZipFile(content, "w", ZIP_DEFLATED) as archive:
         for name, text in files.items():
             entry = ZipInfo(name)
             entry.compress_type, entry.external_attr = ZIP_DEFLATED, 0o644 << 16
             archive.writestr(entry, text.encode())
-    return bytes_io.getvalue()
+    return content.getvalue()
 
 
 def _heads(asked: Asked) -> Iterator[FormatHead]:

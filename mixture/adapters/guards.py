@@ -75,9 +75,9 @@ def check_sampler(name: str) -> None:
     for _, owner, kinds in readers():
         sampler = getattr(owner, "_index_sampler", owner) if "_BaseDataLoaderIter" in kinds else owner
         if not {kind.__name__ for kind in type(sampler).__mro__}.isdisjoint(_SHUFFLERS):
-            name__ = type(sampler).__name__
+            sampler_name = type(sampler).__name__
             raise StreamError(
-                f"{name__} would change the order of the steps of {name}, or split them among processes",
+                f"{sampler_name} would change the order of the steps of {name}, or split them among processes",
                 code="steps-reordered",
                 hint=f"use sampler=range(first_step, len(dataset)), and give rank and world_size to {name}; where a "
                 "trainer brings its own sampler, use MixtureLoader (Lightning: or use_distributed_sampler=False)",

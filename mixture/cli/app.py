@@ -81,6 +81,8 @@ def _options(
 
 SPREAD = frozenset({"--position", "--step"})
 """Options that take several numbers in a row: `--position 0 17 4000`."""
+SPREADING = frozenset({"positions", "counts", "history"})
+"""The commands that have them; elsewhere a step is one."""
 
 
 _NUMBER = re.compile(r"-?[0-9][0-9_.]*[KMBT]?%?")
@@ -88,6 +90,8 @@ _NUMBER = re.compile(r"-?[0-9][0-9_.]*[KMBT]?%?")
 
 def spread(arguments: Sequence[str]) -> list[str]:
     """Repeat an option of SPREAD before each of its numbers, since the parser takes one value an option."""
+    if SPREADING.isdisjoint(arguments):
+        return list(arguments)
     out: list[str] = []
     option = None
     for argument in arguments:

@@ -68,9 +68,9 @@ def _node(value: object) -> object:
     if isinstance(value, str):
         return scalar(value)
     if isinstance(value, Mapping):
-        commented_map = CommentedMap((scalar(key), _node(held)) for key, held in value.items())
+        mapping = CommentedMap((scalar(key), _node(held)) for key, held in value.items())
         if isinstance(value, Row):
-            commented_map.fa.set_flow_style()
-        return commented_map
+            mapping.fa.set_flow_style()
+        return mapping
     assert isinstance(value, Sequence), f"no YAML for {type(value).__name__}"
     return CommentedSeq(_node(held) for held in value)

@@ -228,8 +228,8 @@ class Permutation:
         """Permuted indices, int64, of int64 indices of any shape."""
         if self._table is not None:
             return self._table[indices].astype(np.int64)
-        feistel_keys = FeistelKeys(np.array([self.n], np.int64), np.array([self._key], np.uint64))
-        return feistel_keys(indices.reshape(1, -1)).reshape(indices.shape)
+        keys = FeistelKeys(np.array([self.n], np.int64), np.array([self._key], np.uint64))
+        return keys(indices.reshape(1, -1)).reshape(indices.shape)
 
     def inverse(self, j: int) -> int:
         assert 0 <= j < self.n

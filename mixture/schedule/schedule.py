@@ -217,7 +217,7 @@ class Schedule:
 
     def iter_find(self, name: str, token: int) -> Iterator[int]:
         """The same, each worked out when asked for: a domain of few sequences may be read a billion times."""
-        return (iter_place.position for iter_place in self.iter_places(name, token))
+        return (place.position for place in self.iter_places(name, token))
 
     def iter_places(self, name: str, token: int) -> Iterator[ReadPlace]:
         """The same with the step, slot and epoch of each."""

@@ -98,6 +98,7 @@ def test_a_lock_that_is_replaced_is_named_and_a_file_that_is_no_lock_stays(small
 def test_what_is_missing_or_does_not_fit_is_said(small: Path, run) -> None:
     lock = small / "mixture.lock.json"
     assert "say what changes" in run("amend", lock, "--step", 30, code=2).stderr
+    assert "90" in run("amend", lock, "--step", 30, 90, "--skip-steps", 4, code=1).stderr, "90 is no spec, and no step"
     assert "--step" in run("amend", lock, "--skip-steps", 1, code=2).stderr
     assert "--store" in run("amend", lock, "--step", 30, "--mask", small / "ids.txt", code=2).stderr
     skip = ("amend", lock, "--step", 30, "--skip-steps", 1)

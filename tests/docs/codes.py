@@ -14,7 +14,7 @@ CODE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 def sources() -> list[Path]:
     """All files of the library, of its program and of its service."""
-    return sorted([*(ROOT / "mixture").rglob("*.py"), *(ROOT / "api").rglob("*.py")])
+    return sorted([*(ROOT / "mixture").rglob("*.py"), *(ROOT / "mixture" / "api").rglob("*.py")])
 
 
 def error_codes() -> dict[str, list[str]]:

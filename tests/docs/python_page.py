@@ -20,7 +20,7 @@ HEAD = """# Python
 Everything below is imported from `mixture` itself, and `help(mixture.open_stream)` has arguments, shapes, units and
 errors. What few need is in the packages of the last column; `mixture.adapters.torch`, `.datasets` and `.grain` feed
 trainers ([loaders](loaders.md)), `mixture.client` reads from a service and reports runs ([service](service.md)), and
-`mixture.testing` makes small stores and locks for your own tests.
+`mixture.testing` checks that a stream resumes exactly and that ranks share every step.
 """
 
 

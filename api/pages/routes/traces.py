@@ -28,7 +28,7 @@ def trace(
     domain: Text = None,
     token: FormNumber = None,
     first_step: FormNumber = None,
-    until: FormNumber = None,
+    step: FormNumber = None,
     by: Text = None,
 ) -> Response:
     """The page of a trace."""
@@ -38,7 +38,7 @@ def trace(
         domain=domain or None,
         token=token,
         first_step=first_step or 0,
-        until=until,
+        step=step,
         by=by or None,
     )
 

@@ -253,7 +253,6 @@ def _show_domains(domains: Sequence[AmendedDomain], most: int | None) -> None:
 
 
 def _table(domains: Sequence[AmendedDomain], most: int | None, *, exact: bool) -> Table:
-
     columns = ["<domain", "tokens", "drawn", "to come", "was to come", "epochs", "epochs before", "left out", "again"]
     shown = table("Domains", *(column for column in columns if exact or column != "was to come"))
     show_count = counts_as(exact)

@@ -139,7 +139,6 @@ def _rungs(ladder: Sequence[Rung]) -> Table:
 
 
 def _domains(ladder: Sequence[Rung], most: int | None) -> Table:
-
     full = ladder[0].full
     columns = [column for one in ladder for column in (f"{one.size} pool", "epochs", "off")]
     shown = table("Epochs by domain, the farthest off first", "<domain", "tokens", "epochs asked", *columns)

@@ -263,5 +263,4 @@ def _write_csv(names: Sequence[str], rows: Iterable[Iterable[object]]) -> None:
 
 
 def _decimal(x: Fraction | None, digits: int) -> str:
-
     return "" if x is None else decimal(x, digits=digits)

@@ -76,7 +76,7 @@ def trace_step(
 
 def trace_document(
     lock: LockFile,
-    document: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Ids of documents.")] = None,
+    document: Annotated[list[str] | None, typer.Argument(metavar="ID", help="Ids of documents.")] = None,
     store: StoreFolder = ...,  # type: ignore[assignment]
     file: Annotated[
         Path | None,
@@ -92,8 +92,9 @@ def trace_document(
     from mixture.data.store import open_store
     from mixture.lock import read_lock
 
+    _check_output(arrow, as_json=as_json)
     if bool(document) == (file is not None):
-        raise typer.BadParameter("name documents, or a file of them with --file FILE")
+        raise typer.BadParameter("use either ids of documents or --file FILE")
     run = read_lock(lock)
     traces = _document_traces(run, open_store(store), document or (), file, first_step.of(run.data.steps))
     _write(list(traces), limit, arrow, as_json=as_json)
@@ -113,6 +114,7 @@ def trace_token(
     from mixture import stream
     from mixture.lock import read_lock
 
+    _check_output(arrow, as_json=as_json)
     run = read_lock(lock)
     trace = stream.trace_token(run, domain, token, first_step=first_step.of(run.data.steps))
     _write([trace], limit, arrow, as_json=as_json)
@@ -154,7 +156,6 @@ def _check_output(arrow: Path | None, *, as_json: bool) -> None:
 
 
 def _write(traces: Sequence[Trace], limit: int | None, arrow: Path | None, *, as_json: bool) -> None:
-    _check_output(arrow, as_json=as_json)
     if arrow is not None:
         trace_arrow.write_traces(arrow, traces, limit)
     elif as_json:

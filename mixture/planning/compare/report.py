@@ -48,7 +48,7 @@ class SideReport(TypedDict):
 
     name: Annotated[str, Field(examples=[f"demo{DIGEST_MARK}{EXAMPLE_DIGEST}"], description="As it was asked for.")]
     mixture: Annotated[str, Field(examples=["demo"], description="The name that its spec gives it.")]
-    digest: Annotated[str | None, Field(examples=[EXAMPLE_DIGEST], description="Of the lock; null of a plan.")]
+    digest: Annotated[str | None, Field(examples=[EXAMPLE_DIGEST], description="Of the lock; null for a plan.")]
     steps: Annotated[int, Field(examples=[19073])]
     sequences: Annotated[int, Field(examples=[8788992])]
     tokens: Annotated[int, Field(examples=[19999490048])]
@@ -56,7 +56,7 @@ class SideReport(TypedDict):
     batches: list[BatchFrom]
     amendments: Annotated[list[SideAmendment], Field(examples=[[]], description="Of its lock, the oldest first.")]
     refusals: Annotated[
-        list[str], Field(examples=[[]], description="Codes of errors that refuse a lock; none of a lock.")
+        list[str], Field(examples=[[]], description="Codes of errors that refuse a lock; empty for a lock.")
     ]
 
 
@@ -106,7 +106,7 @@ class MovedWeights(TypedDict):
 class MoveName(TypedDict, total=False):
     """Of what a move is: of a domain, or, where a column was asked for, of a group."""
 
-    domain: Annotated[str | None, Field(examples=["books"], description="Absent of a group.")]
+    domain: Annotated[str | None, Field(examples=["books"], description="Absent for a group.")]
     group: Annotated[
         str | None, Field(examples=["c14"], description="The value of the column; null where it has none.")
     ]
@@ -222,7 +222,9 @@ def _side(side: Side) -> SideReport:
         "tokens": side.run.whole,
         "lengths": [{"first_step": first, "sequence_length": length} for first, length in side.lengths],
         "batches": [{"first_step": batch.first_step, "sequences": batch.sequences} for batch in side.data.batches],
-        "amendments": [{"step": amend.step, "lock": amend.lock, "reason": amend.reason} for amend in side.amends],
+        "amendments": [
+            {"step": amendment.step, "lock": amendment.lock, "reason": amendment.reason} for amendment in side.amends
+        ],
         "refusals": sorted({finding.code.value for finding in side.refusals}),
     }
 

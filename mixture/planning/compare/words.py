@@ -85,7 +85,7 @@ def _amended(diff: Diff, quote: Quote) -> Iterator[str]:
     """The amendments that one side alone has, and why; the last of many."""
     for letter, side, other in (("A", diff.a, diff.b), ("B", diff.b, diff.a)):
         known = set(other.amends)
-        own = [amend for amend in side.amends if amend not in known]
+        own = [amendment for amendment in side.amends if amendment not in known]
         said = [f"at step {one.step:,}{'' if one.reason is None else f', {quote(one.reason)}'}" for one in own[-NAMED:]]
         more = [f"{len(own) - NAMED:,} before"] if len(own) > NAMED else []
         if own:

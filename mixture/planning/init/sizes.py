@@ -112,7 +112,7 @@ def _of_one_tokenizer(
             tokens[domain.tokenizer] += domain.tokens
     if len(tokens) < 2:
         return domains, next(iter(tokens), None), limits
-    name = min(tokens, key=lambda token: (-tokens[token], token))
+    name = min(tokens, key=lambda tokenizer: (-tokens[tokenizer], tokenizer))
     text = name.replace("'", "''")
     where = f"(tokenizer = '{text}' or tokenizer is null)"
     why = f"others were counted with {', '.join(map(quote, sorted(tokens.keys() - {name})[:3]))}"

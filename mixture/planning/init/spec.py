@@ -128,7 +128,7 @@ def _head(draft: _Draft, plan: Plan | None) -> Iterator[str]:
     part = percent(Fraction(tokens, sizes.tokens), digits=3)
     yield _line(
         f"budget: {draft.steps} step{'' if draft.steps == 1 else 's'}",
-        f"{format_count(tokens)} tokens, {part}% of what is read here",
+        f"{format_count(tokens)} tokens, {part} of what is read here",
     )
     if plan is None:
         yield f"max_epochs: {draft.max_epochs}"

@@ -110,8 +110,8 @@ def _groups(
         types=types,
         keys=tuple(members),
         domains=tuple(map(len, members.values())),
-        tokens=tuple(sum(lock.data.domains[d].held for d in member) for member in members.values()),
-        _members=np.array([d for member in members.values() for d in member], dtype=np.int64),
+        tokens=tuple(sum(lock.data.domains[d].held for d in indices) for indices in members.values()),
+        _members=np.array([d for indices in members.values() for d in indices], dtype=np.int64),
         _bounds=np.cumsum([0, *map(len, members.values())]),
     )
 

@@ -18,8 +18,10 @@ class DocumentPartReport(TypedDict):
     """A document that a sequence reads from, and the part of it that it reads."""
 
     id: Annotated[str, Field(examples=["a/17"])]
-    first_token: Annotated[int, Field(examples=[812], description="Where it begins in the domain's storage.")]
-    tokens: Annotated[int, Field(examples=[96], description="The end of the document counted in.")]
+    first_token: Annotated[int, Field(examples=[812], description="Offset of the first token in the domain's storage.")]
+    tokens: Annotated[
+        int, Field(examples=[96], description="Of the document, its end-of-document token included, or of the range.")
+    ]
     attributes: Annotated[dict[str, Attribute], Field(examples=[{"license": "MIT"}])]
     from_token: Annotated[
         int, Field(examples=[0], description="Where the part that the sequence reads begins, from its first.")
@@ -66,8 +68,10 @@ class TracedPlace(TypedDict):
     """The tokens that are traced."""
 
     domain: Annotated[str, Field(examples=["c14q3"])]
-    first_token: Annotated[int, Field(examples=[812], description="Where it begins in the domain's storage.")]
-    tokens: Annotated[int, Field(examples=[96], description="The end of the document counted in.")]
+    first_token: Annotated[int, Field(examples=[812], description="Offset of the first token in the domain's storage.")]
+    tokens: Annotated[
+        int, Field(examples=[96], description="Of the document, its end-of-document token included, or of the range.")
+    ]
 
 
 class TraceCounts(TypedDict):
@@ -93,13 +97,13 @@ class TraceCounts(TypedDict):
 class DocumentAttributes(TypedDict, total=False):
     """Of a document."""
 
-    attributes: Annotated[dict[str, Attribute], Field(description="Absent of a range.")]
+    attributes: Annotated[dict[str, Attribute], Field(description="Absent for a range.")]
 
 
 class TraceReport(TracedPlace, DocumentAttributes, TraceCounts):
     """A document or a range and its reads, as `mixture trace document --json` and `token --json` print them."""
 
-    document: Annotated[str | None, Field(description="Its id; null of a range.")]
+    document: Annotated[str | None, Field(description="Its id; null for a range.")]
     reads: Annotated[list[TracedReadReport], Field(description="In order, at most as many as were asked for.")]
 
 

@@ -342,7 +342,7 @@ def test_where_there_is_no_store_nothing_leads_to_documents_or_examples(service:
         own = [page for address, page in pages.items() if re.match(rf"/(mixtures|catalogs)/{name}\b", address)]
         links = {link for page in own for link in page.links if re.match(rf"/(mixtures|catalogs)/{name}\b", link)}
         assert any("/trace" in link for link in links)
-        assert any("/trace?until=" in link for link in links) is has_text
+        assert any("/trace?step=" in link for link in links) is has_text
         assert any("/trace?document=" in link for link in links) is has_text
         assert any("examples=" in link for link in links) is has_text
         words = service.get(f"/mixtures/{name}").text

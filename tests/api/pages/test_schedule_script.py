@@ -20,7 +20,7 @@ from mixture.json_text import by_line, digest
 from mixture.schedule import Domain, Schedule, ScheduleData
 
 NODE = shutil.which("node") or shutil.which("nodejs")
-SCRIPT = ROOT / "api" / "pages" / "static" / "schedule.js"
+SCRIPT = ROOT / "mixture" / "api" / "pages" / "static" / "schedule.js"
 ASKER = Path(__file__).with_name("ask_schedule.js")
 GOLDEN = sorted(path for path in (ROOT / "tests" / "golden").glob("*.json") if not path.name.endswith(".lock.json"))
 MIXTURES = sorted(ROOT.glob("mixtures/*/mixture.lock.json"))

@@ -67,7 +67,7 @@ def told(folder: Path):
 
 def test_a_view_has_the_traces_and_the_sums_of_the_library(followed: tuple[LoadedMixture, Store]):
     mixture, store = followed
-    view = trace_view(mixture, Asked(document="code/0", first_step=10, until=40), store=store)
+    view = trace_view(mixture, Asked(document="code/0", first_step=10, step=40), store=store)
     expected = trace_documents(mixture.lock, store, ["code/0"], first_step=10)
     assert [(one.domain, one.times) for one in view.traces] == [(one.domain, one.times) for one in expected]
     for one, trace in zip(view.traces, expected, strict=True):
@@ -111,8 +111,8 @@ def test_a_token_is_traced_without_a_store_and_a_document_is_not(followed: tuple
         (Asked(domain="web"), "a domain and a token in it go together"),
         (Asked(document="web/7", token=1), "a document and a token of a domain are both given"),
         (Asked(document="web/7", first_step=61), "step 61 is not in a run of 60 steps"),
-        (Asked(until=61), "step 61 is not in a run of 60 steps"),
-        (Asked(until=5, by="nothing"), "neither documents nor the catalog of the store have a column 'nothing'"),
+        (Asked(step=61), "step 61 is not in a run of 60 steps"),
+        (Asked(step=5, by="nothing"), "neither documents nor the catalog of the store have a column 'nothing'"),
     ],
 )
 def test_what_can_not_be_answered_is_said(followed: tuple[LoadedMixture, Store], asked: Asked, words: str):
@@ -125,8 +125,8 @@ def test_what_can_not_be_answered_is_said(followed: tuple[LoadedMixture, Store],
     [
         ("document=wob/7", 404, "unknown-document", True),
         ("domain=web", 422, "invalid-request", True),
-        ("until=61", 422, "step-out-of-range", True),
-        ("until=5&by=licens", 422, "unknown-column", False),
+        ("step=61", 422, "step-out-of-range", True),
+        ("step=5&by=licens", 422, "unknown-column", False),
     ],
 )
 def test_data_of_what_can_not_be_answered_are_a_problem(
@@ -193,7 +193,7 @@ def test_the_data_of_a_trace_is_at_its_address_with_an_ending(page, told):
     rows = page.request.get(f"{told}/mixtures/followed/trace.csv?document=web/7").text().splitlines()
     assert rows[0].startswith('"document","domain","position","step","slot"')
     assert all(row.startswith('"web/7","web",') for row in rows[1:])
-    assert page.request.get(f"{told}/mixtures/followed/trace.json?until=40").json()["asked"]["by"] == "license"
+    assert page.request.get(f"{told}/mixtures/followed/trace.json?step=40").json()["asked"]["by"] == "license"
 
 
 def test_a_field_that_the_page_does_not_have_is_refused(page, told):

@@ -43,7 +43,7 @@ def written(catalog: Catalog, folder: Path, **options: object) -> FirstSpec:
     lines = made.text.split("\n")
     assert lines[0] == "# yaml-language-server: $schema=mixture.schema.json"
     said = dict(re.findall(r"^(\w+): .* # (.*)$", made.text, re.MULTILINE))
-    assert said["budget"].startswith(f"{plan.tokens:,} tokens, ")
+    assert re.fullmatch(rf"{plan.tokens:,} tokens, [0-9.e+]+% of what is read here", said["budget"])
     assert said["batch"].endswith(f": {plan.phases[0].laid.batch_tokens:,} tokens")
     read = [domain for domain in plan.domains if domain.tokens_drawn]
     weighed = [d for d in range(len(plan.domains)) if any(phase.shares[d] for phase in plan.phases)]

@@ -100,9 +100,9 @@ def as_locked(lock: Lock, weights: Sequence[Integers]) -> list[Integers]:
     known = dict.fromkeys(segment.weights for segment in lock.data.segments)
     return [
         next(
-            ((*own, *weight[len(own) :]) for own in known if _is_rounded(own, weight)), weight
-        )  # with domains that are new
-        for weight in weights
+            ((*locked, *own[len(locked) :]) for locked in known if _is_rounded(locked, own)), own
+        )  # new domains follow
+        for own in weights
     ]
 
 

@@ -82,7 +82,7 @@ def fitted(
         lam = _largest(lambda one: keeps(found, one))
     below = [_part_below(edge, p, lam * width) for edge in kept]
     shares = (*[Fraction(0)] * dropped, *(right - left for left, right in pairwise(below)))
-    factors = tuple(share * wanted / token for share, token in zip(shares, tokens, strict=True))
+    factors = tuple(share * wanted / amount for share, amount in zip(shares, tokens, strict=True))
     return Curve(p, lam, dropped, begin, wanted / total / _integral(width, p, lam), shares, factors)
 
 
