@@ -153,7 +153,8 @@ def _delete(s3: Bucket, key: str) -> None:
 
 FORKED = """
 import os, sys
-from mixture import ObjectOptions, open_store
+from mixture import open_store
+from mixture.data.storage import ObjectOptions
 from mixture.errors import StoreError
 store = open_store(sys.argv[1], objects=ObjectOptions(settings=tuple(zip(sys.argv[2::2], sys.argv[3::2]))))
 store.read("web", 0, 10)
