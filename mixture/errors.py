@@ -1,19 +1,19 @@
 """The error tree. Every error has a stable code, a place where it can be known, and its facts as attributes.
 
 MixtureError
-├── UnitError        a quantity can not be read ("2e12T"), or has the wrong unit
-├── SpecError        a spec file can not be read, or does not say something a run can be made from
-├── CatalogError     a catalog table can not be read, or a condition on it is not allowed
+├── UnitError        a quantity cannot be read ("2e12T"), or has the wrong unit
+├── SpecError        a spec file cannot be read, or does not say something a run can be made from
+├── CatalogError     a catalog table cannot be read, or a condition on it is not allowed
 ├── PlanError        a plan has errors that the spec does not accept
-├── AmendError       a lock can not be amended like this
+├── AmendError       a lock cannot be amended like this
 ├── LockError        a lock file is damaged, of another format, or no longer what spec and catalog give
 ├── ScheduleError    a question outside of a schedule: a position past its end, a domain it does not know
 ├── StoreError       a token store is incomplete, damaged, or not the one that a lock names
-├── IngestError      sources can not be made into a store
-├── ClusterError     sources can not be put into clusters, or not with these options
-├── FormatError      a trainer's mixture file can not be read, or a mixture can not be said in one
-├── StreamError      a stream can not be opened, or can not go on from a saved state
-└── ServiceError     a service refuses what is asked of it, or can not be reached
+├── IngestError      sources cannot be made into a store
+├── ClusterError     sources cannot be put into clusters, or not with these options
+├── FormatError      a trainer's mixture file cannot be read, or a mixture cannot be said in one
+├── StreamError      a stream cannot be opened, or cannot go on from a saved state
+└── ServiceError     a service refuses what is asked of it, or cannot be reached
 """
 
 from __future__ import annotations
@@ -84,15 +84,15 @@ def _restore(kind: type[MixtureError], arguments: tuple[object, ...], fields: di
 
 
 class UnitError(MixtureError):
-    """A quantity can not be read, or has a unit that does not fit."""
+    """A quantity cannot be read, or has a unit that does not fit."""
 
 
 class SpecError(MixtureError):
-    """A spec file can not be read, or does not say something a run can be made from."""
+    """A spec file cannot be read, or does not say something a run can be made from."""
 
 
 class CatalogError(MixtureError):
-    """A catalog table can not be read, or a condition on it is not allowed."""
+    """A catalog table cannot be read, or a condition on it is not allowed."""
 
 
 class PlanError(MixtureError):
@@ -100,7 +100,7 @@ class PlanError(MixtureError):
 
 
 class AmendError(MixtureError):
-    """A lock can not be amended like this: it would change what was read, or is not possible at this step."""
+    """A lock cannot be amended like this: it would change what was read, or is not possible at this step."""
 
 
 class LockError(MixtureError):
@@ -116,23 +116,23 @@ class StoreError(MixtureError):
 
 
 class IngestError(MixtureError):
-    """Sources can not be made into a store."""
+    """Sources cannot be made into a store."""
 
 
 class ClusterError(MixtureError):
-    """Sources can not be put into clusters, or not with these options."""
+    """Sources cannot be put into clusters, or not with these options."""
 
 
 class FormatError(MixtureError):
-    """A trainer's mixture file can not be read as a spec, or a mixture can not be said in its format."""
+    """A trainer's mixture file cannot be read as a spec, or a mixture cannot be said in its format."""
 
 
 class StreamError(MixtureError):
-    """A stream can not be opened, or can not go on from a saved state."""
+    """A stream cannot be opened, or cannot go on from a saved state."""
 
 
 class ServiceError(MixtureError):
-    """A service refuses what is asked of it, or can not be reached.
+    """A service refuses what is asked of it, or cannot be reached.
 
     errors: the single faults that it found in a file, each in its place
     """
