@@ -130,7 +130,7 @@ def addresses(down: Down, client: httpx2.Client) -> Iterator[str]:
         if "get" in methods and set(re.findall(r"{(\w+)}", path)) <= known.keys():
             yield from (path.format(**known) + query for query in queries.get(path, [""]))
     yield from (f"/mixtures/{NAME}", f"/mixtures/{NAME}/steps/{step}", f"/mixtures/{NAME}/what-if")
-    yield f"/mixtures/{NAME}/trace?document={quote(down.identity)}&until={step}"
+    yield f"/mixtures/{NAME}/trace?document={quote(down.identity)}&step={step}"
     cell = f"/catalogs/{NAME}?cell={down.domain}"
     yield from (f"/catalogs/{NAME}", cell, f"{cell}&part=panel", f"{cell}&examples=typical&at=0")
     yield from (f"/catalogs/{NAME}?q={one.replace(' ', '+')}" for one in down.early[:3])
