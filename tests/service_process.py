@@ -122,7 +122,7 @@ def asked(address: str, query: str, *, receive_buffer: int | None = None) -> soc
     one = socket.socket()
     if receive_buffer is not None:
         one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
-    one.settimeout(30)
+    one.settimeout(120)
     one.connect((host, int(port)))
     one.sendall(f"GET /v1/mixtures/{NAME}/batches?{query} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
     return one

@@ -197,7 +197,7 @@ def test_the_data_of_a_trace_is_at_its_address_with_an_ending(page, told):
 
 
 def test_a_field_that_the_page_does_not_have_is_refused(page, told):
-    answer = page.request.get(f"{told}/mixtures/followed/trace?document=web/7&step=9")
+    answer = page.request.get(f"{told}/mixtures/followed/trace?document=web/7&at_step=9")
     assert (answer.status, answer.headers["x-error-code"]) == (422, "unknown-parameter")
     assert "there is no parameter" in answer.text()
 
