@@ -134,7 +134,7 @@ class Run:
 
 
 def _schedule(spec: Spec, data: ScheduleData, known: Sequence[bool]) -> Schedule:
-    """The schedule of the fields. Domains that can not be drawn (`known` False) count as one block.
+    """The schedule of the fields. Domains that cannot be drawn (`known` False) count as one block.
 
     How many sequences a domain gives depends on weights alone, so a plan with such an error has all its other figures.
     """

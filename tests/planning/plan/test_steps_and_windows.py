@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from mixture.data.ingest import ingest
 from mixture.data.linking import build_catalog
 from mixture.lock import Amendment
 from mixture.planning.plan import Level, Plan, finding_json, make_lock, make_plan
+from mixture.planning.plan.findings.run import MOST_MET, _Window
 from mixture.planning.spec import FindingCode, read_spec
 
 
@@ -230,3 +232,12 @@ def test_it_is_not_said_of_a_store_whose_documents_lie_in_a_random_order(write_s
         plan = make_plan(read_spec(tmp_path / "mixture.yaml"))
         names[where] = [one.facts["domains"] for one in found(plan, FindingCode.BATCH_FILLS_WINDOW)]
     assert names == {"store": [], "linked": [["web"]], "catalog.csv": [["web"]]}
+
+
+def test_in_integers_a_window_is_filled_exactly_where_more_than_the_limit_meet():
+    for per_block in (1, 2, 4, 16):
+        order = SimpleNamespace(per_block=per_block, window=8, per_epoch=100)
+        for batch in (1, 7, 64):
+            for share in (Fraction(i, 128) for i in range(1, 129)):
+                window = _Window(SimpleNamespace(batch_sequences=batch), 0, share, order)
+                assert window.is_filled is (window.met > MOST_MET)

@@ -321,7 +321,7 @@ class _Window:
 
     @property
     def met(self) -> Fraction:
-        """Of a step's sequences, at most so many have the one behind them in storage, in their block, beside them."""
+        """Of a step's sequences, at most this part have the one behind them in storage, in their block, beside them."""
         return min(Fraction(1), self.part) * Fraction(self.order.per_block - 1, self.order.per_block)
 
     @property
