@@ -10,6 +10,8 @@ from mixture.errors import PlanError
 from mixture.lock import Amendment, lock_text
 from mixture.planning.ladder import make_ladder, parse_rung
 from mixture.planning.plan import Level, Plan, check_lock, make_lock, make_plan, plan_json
+from mixture.planning.plan.findings.domains import OFF_PART, _is_off
+from mixture.planning.plan.planned import VISIBLE
 from mixture.planning.spec import FindingCode
 
 THIRTY = "domain,tokens\n" + "".join(f"d{i:02},{1_000_000}\n" for i in range(30))
@@ -250,3 +252,11 @@ def test_a_run_of_one_epoch_that_is_amended_is_still_one_epoch(write_spec):
     phases = "{phase: p, share: 60%, weights: proportional}", "{phase: q, weights: proportional}"
     amended = make_plan(write_spec(*phases, catalog=catalog, **keys), amends=Amendment(lock, lock.data.steps // 2))
     assert not amended.refusals
+
+
+def test_in_integers_a_share_is_off_exactly_where_it_visibly_differs_by_more_than_a_tenth():
+    for sequences in (7, 100, 1000):
+        for read in range(1, sequences + 1, max(1, sequences // 50)):
+            for share in (Fraction(i, 1000) for i in (1, 2, 10, 99, 100, 110, 111, 500, 999, 1000)):
+                by = abs(Fraction(read, sequences) - share)
+                assert _is_off(read, sequences, share) is (by >= VISIBLE and by > OFF_PART * share)
